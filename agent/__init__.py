@@ -1,0 +1,1 @@
+"""The per-node daemon: scrape, receive spans, spool, ship."""

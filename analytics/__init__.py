@@ -1,0 +1,1 @@
+"""Pure computation over arrays; no database, no HTTP, no clock."""

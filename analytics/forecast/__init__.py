@@ -1,0 +1,1 @@
+"""The daily curve, the burst, and a band around both."""

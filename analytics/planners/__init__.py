@@ -1,0 +1,1 @@
+"""What each kind of serving system needs, assumed beside measured."""

@@ -1,0 +1,1 @@
+"""A discrete-event model of continuous-batching instances."""

@@ -1,0 +1,1 @@
+"""Why a latency spike happened."""

@@ -1,0 +1,1 @@
+"""How many instances are needed next, and why."""

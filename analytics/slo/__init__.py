@@ -1,0 +1,1 @@
+"""Objectives, goodput, error budgets, quantiles, cost."""

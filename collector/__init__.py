@@ -1,0 +1,1 @@
+"""Receives, stores, joins and answers."""

@@ -1,0 +1,1 @@
+"""The Streamlit pages; a thin HTTP client of the collector."""
