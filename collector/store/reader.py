@@ -74,5 +74,5 @@ def _plain(array: npt.NDArray[np.generic]) -> npt.NDArray[np.generic]:
             elif array.dtype.kind == "M":
                 array = np.where(mask, np.datetime64("NaT"), array)
             else:
-                array = np.where(mask, None, array.astype(object))
+                array = np.where(mask, np.array(None, dtype=object), array.astype(object))
     return array.astype("datetime64[us]") if array.dtype.kind == "M" else array
