@@ -1,0 +1,113 @@
+"""The forecast answer, from stored requests and samples to CONTRACT's object."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime, timedelta
+
+import duckdb
+import numpy as np
+import pytest
+
+from collector.answers.forecast import demand, forecast
+from collector.store.reader import DuckReader
+from signals.errors import ConfigError, UnknownNameError
+from tests.support.public_store import public_store
+
+NOW = datetime(2026, 3, 10, 12, 0, tzinfo=UTC)
+
+
+def store_requests(connection: duckdb.DuckDBPyConnection, moments: list[datetime], **columns: object) -> None:
+    row = {"model": "m", "tenant": "acme", "input_tokens": 100, "output_tokens": 10, "status": "ok"} | columns
+    names = ", ".join(["ts", "request_id", "source", *row])
+    marks = ", ".join("?" for _ in range(3 + len(row)))
+    rows = [[moment, f"r{place}", "import", *row.values()] for place, moment in enumerate(moments)]
+    connection.executemany(f"insert into requests ({names}) values ({marks})", rows)
+
+
+def store_samples(connection: duckdb.DuckDBPyConnection, moments: list[datetime], first_tokens: float) -> None:
+    connection.executemany(
+        "insert into engine_samples (ts, interval_seconds, instance, model, scrape_state, first_tokens)"
+        " values (?, 60, 'i', 'm', 'ok', ?)",
+        [[moment, first_tokens] for moment in moments],
+    )
+
+
+def every(seconds: float, since: datetime, until: datetime) -> list[datetime]:
+    count = int((until - since).total_seconds() // seconds)
+    return [since + timedelta(seconds=seconds * k) for k in range(count)]
+
+
+def test_five_minutes_of_data_give_a_sensible_forecast_with_low_confidence() -> None:
+    connection = public_store()
+    store_requests(connection, every(0.5, NOW - timedelta(minutes=5), NOW))
+    found = forecast(DuckReader(connection), NOW, model="m")
+    points = found["points"]
+    assert isinstance(points, list)
+    assert len(points) == 144
+    assert points[0]["q50"] == pytest.approx(2.0, rel=0.3)
+    assert all(p["q10"] <= p["q50"] <= p["q90"] <= p["q99"] for p in points)
+    assert points[0]["ts"] == "2026-03-10T12:10:00Z" or points[0]["ts"] == "2026-03-10T12:00:00Z"
+    assert float(str(found["confidence"])) < 0.1
+    assert "hour" in str(found["basis"])
+
+
+def test_the_object_is_json_and_has_the_contracts_keys() -> None:
+    connection = public_store()
+    store_requests(connection, every(60, NOW - timedelta(hours=3), NOW))
+    found = forecast(DuckReader(connection), NOW, model="m", horizon_seconds=3600)
+    json.dumps(found, allow_nan=False)
+    assert {"step_seconds", "unit", "points", "basis", "confidence", "backtest"} <= set(found)
+    assert found["unit"] == "per second"
+    backtest = found["backtest"]
+    assert isinstance(backtest, dict)
+    assert {"mase", "pinball", "coverage"} <= set(backtest)
+
+
+def test_a_step_that_nothing_watched_is_missing_and_a_sampled_idle_step_is_zero() -> None:
+    connection = public_store()
+    start = NOW - timedelta(hours=3)
+    store_requests(connection, every(60, start, start + timedelta(hours=1)))
+    store_samples(connection, every(60, start, start + timedelta(hours=2)), 0.0)
+    _, values = demand(DuckReader(connection), NOW, model="m")
+    assert values[:6] == pytest.approx(np.full(6, 1 / 60), rel=0.1)
+    assert (values[6:12] == 0).all()
+    assert np.isnan(values[13:]).all()
+
+
+def test_the_engines_counter_stands_in_where_no_request_was_recorded() -> None:
+    connection = public_store()
+    store_samples(connection, every(60, NOW - timedelta(hours=2), NOW), 30.0)
+    _, values = demand(DuckReader(connection), NOW, model="m")
+    assert values[1:-1] == pytest.approx(np.full(len(values) - 2, 0.5))
+
+
+def test_demand_counts_by_arrival_and_tokens_sum() -> None:
+    connection = public_store()
+    store_requests(connection, every(6, NOW - timedelta(hours=1), NOW), input_tokens=300)
+    _, values = demand(DuckReader(connection), NOW, model="m", signal="input_tokens")
+    assert values == pytest.approx(np.full(len(values), 50.0), rel=0.02)
+
+
+def test_a_tenant_that_is_silent_while_others_call_has_zero_demand() -> None:
+    connection = public_store()
+    store_requests(connection, every(60, NOW - timedelta(hours=2), NOW))
+    store_requests(connection, every(60, NOW - timedelta(hours=2), NOW - timedelta(hours=1)), tenant="globex")
+    _, values = demand(DuckReader(connection), NOW, model="m", tenant="globex")
+    assert (values[-5:] == 0).all()
+    assert (values[:5] > 0).all()
+
+
+def test_an_unknown_model_or_signal_is_named_with_the_nearest() -> None:
+    connection = public_store()
+    store_requests(connection, [NOW], model="llama-70b")
+    reader = DuckReader(connection)
+    with pytest.raises(UnknownNameError, match="llama-70b"):
+        forecast(reader, NOW, model="llama-7b")
+    with pytest.raises(UnknownNameError, match="requests"):
+        forecast(reader, NOW, model="llama-70b", signal="request")
+
+
+def test_a_step_that_does_not_divide_a_day_is_refused() -> None:
+    with pytest.raises(ConfigError, match="divide a day"):
+        forecast(DuckReader(public_store()), NOW, model="m", step_seconds=7)
