@@ -1,0 +1,124 @@
+"""A scaling decision that explains itself; carries what it was based on, never changes anything."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from math import isfinite
+from typing import Literal
+
+from analytics.scaling.state import Capacity, Memory
+
+Action = Literal["up", "down", "hold", "hold_blind", "pinned"]
+Binding = Literal["queue", "kv", "ttft_trend", "forecast", "standby", "budget", "n_minus_1", "stale_data"]
+
+
+@dataclass(frozen=True, slots=True)
+class WhatIf:
+    """One instance fewer or more: the load factor at the horizon, the wait it means, and whether that is within."""
+
+    instances: int
+    utilisation: float
+    p99_ttft_seconds: float
+    within_objective: bool | None
+    cost_per_hour: float | None
+
+    def to_dict(self) -> dict[str, object]:
+        return {
+            "instances": self.instances,
+            "utilisation": _number(self.utilisation),
+            "p99_ttft_seconds": _number(self.p99_ttft_seconds),
+            "within_objective": self.within_objective,
+            "cost_per_hour": self.cost_per_hour,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What a pool should have, why, and how sure that is; shaped like one entry of `recommendations`."""
+
+    pool: str
+    model: str
+    role: str
+    region: str | None
+    current: int
+    actual: int
+    unschedulable: int
+    proposed: int
+    need: int
+    action: Action
+    binding: Binding
+    because: tuple[str, ...]
+    forecast_horizon_seconds: float
+    cold_start_seconds: float
+    cold_start_from: str
+    demand_now: float
+    demand_q50: float
+    demand_q90: float
+    demand_basis: str
+    capacity: Capacity
+    needs: Mapping[str, float]
+    minus_1: WhatIf | None
+    plus_1: WhatIf | None
+    cost_current: float | None
+    cost_proposed: float | None
+    confidence: float
+    decided_at: datetime
+    valid_until: datetime
+    memory: Memory
+    advice: tuple[str, ...] = ()
+    victims: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, object]:
+        """Return the decision as plain JSON values (NaN becomes None, times RFC 3339)."""
+        return {
+            "pool": self.pool,
+            "model": self.model,
+            "role": self.role,
+            "region": self.region,
+            "current": self.current,
+            "actual": self.actual,
+            "unschedulable": self.unschedulable,
+            "proposed": self.proposed,
+            "need": self.need,
+            "action": self.action,
+            "because": list(self.because),
+            "binding": self.binding,
+            "forecast_horizon_seconds": _number(self.forecast_horizon_seconds),
+            "cold_start_seconds": _number(self.cold_start_seconds),
+            "cold_start_from": self.cold_start_from,
+            "demand": {
+                "now": _number(self.demand_now),
+                "q50": _number(self.demand_q50),
+                "q90": _number(self.demand_q90),
+                "basis": self.demand_basis,
+                "unit": "requests per second",
+            },
+            "capacity_per_instance": {
+                "value": _number(self.capacity.value),
+                "interval": [_number(self.capacity.low), _number(self.capacity.high)],
+                "from": self.capacity.origin,
+                "windows": self.capacity.windows,
+                "unit": "requests per second",
+            },
+            "needs": {name: _number(value) for name, value in self.needs.items()},
+            "what_if": {
+                "minus_1": self.minus_1.to_dict() if self.minus_1 else None,
+                "plus_1": self.plus_1.to_dict() if self.plus_1 else None,
+            },
+            "cost_per_hour": {"current": self.cost_current, "proposed": self.cost_proposed},
+            "confidence": round(self.confidence, 3),
+            "decided_at": _moment(self.decided_at),
+            "valid_until": _moment(self.valid_until),
+            "advice": list(self.advice),
+            "victims": list(self.victims),
+        }
+
+
+def _number(value: float) -> float | None:
+    return round(value, 6) if isfinite(value) else None
+
+
+def _moment(value: datetime) -> str:
+    return value.isoformat().replace("+00:00", "Z")

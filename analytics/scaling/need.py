@@ -1,0 +1,148 @@
+"""How many instances each reason asks for, as fractions; reads load and forecast, never GPU utilisation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from math import ceil, nan
+
+from analytics.scaling.state import Capacity, PoolState, known
+
+
+@dataclass(frozen=True, slots=True)
+class Needs:
+    """Instances asked for by reason; `why` holds one sentence for each reason that asks for something."""
+
+    by_reason: dict[str, float]
+    why: dict[str, str]
+    quantile: float
+    little: float
+
+    def binding(self) -> str:
+        return max(self.by_reason, key=lambda reason: self.by_reason[reason])
+
+
+def needs(state: PoolState, now: datetime) -> Needs:
+    """Return what forecast, backlog, KV, TTFT trend, standby and lost regions ask for."""
+    capacity = safe_capacity(state.capacity)
+    quantile = headroom_quantile(state)
+    factor = event_factor(state, now)
+    expected = state.demand.at(quantile) * factor
+    if not known(expected):
+        expected = state.demand.now * factor
+    asked = {"forecast": expected / capacity}
+    why = {
+        "forecast": f"demand at +{state.cold_start.p95:.0f} s is {expected:.3g} req/s at q{100 * quantile:.0f}"
+        f"{'' if factor == 1 else f' (x {factor:.2g} by the event calendar)'};"
+        f" one instance serves {capacity:.3g} req/s within the objectives"
+    }
+    _standby(state, capacity, asked, why)
+    _queue(state, capacity, asked, why)
+    _kv(state, asked, why)
+    _ttft(state, asked, why)
+    if state.lost_region_share > 0 or state.pool.survive:
+        base = max(asked["forecast"], 0.0)
+        asked["n_minus_1"] = base * (1 + state.lost_region_share) + state.pool.survive
+        why["n_minus_1"] = (
+            f"{state.pool.survive} instance(s) and {state.lost_region_share:.0%} of another region's load"
+            " must fit after a failure"
+        )
+    return Needs(asked, why, quantile, _little(state, expected))
+
+
+def safe_capacity(capacity: Capacity) -> float:
+    """Return the rate to plan with: the estimate, pulled half-way to its lower bound while evidence is thin."""
+    if not known(capacity.low) or capacity.windows >= 200:
+        return capacity.value
+    weight = 0.5 * (1 - capacity.windows / 200)
+    return capacity.value - weight * max(0.0, capacity.value - capacity.low)
+
+
+def headroom_quantile(state: PoolState) -> float:
+    """Return the demand quantile to serve: less while budget is plenty, more when it burns."""
+    settings = state.settings
+    if not known(state.budget_remaining):
+        return settings.quantile
+    share = min(max(state.budget_remaining, 0.0), 1.0)
+    if known(state.burn_rate) and state.burn_rate > 2:
+        share = min(share, 0.25)
+    if share >= 0.5:
+        return settings.quantile + (settings.quantile_rich - settings.quantile) * (share - 0.5) * 2
+    return settings.quantile_poor + (settings.quantile - settings.quantile_poor) * share * 2
+
+
+def event_factor(state: PoolState, now: datetime) -> float:
+    """Return the largest factor of the events that touch [now, now + cold start]."""
+    lead = state.cold_start.p95
+    factors = [
+        event.factor for event in state.events if (event.start - now).total_seconds() <= lead and event.end > now
+    ]
+    return max(factors, default=1.0)
+
+
+def event_floor(state: PoolState, now: datetime) -> int:
+    """Return the instances that the calendar asks for within the horizon."""
+    lead = state.cold_start.p95
+    return max(
+        (event.instances for event in state.events if (event.start - now).total_seconds() <= lead and event.end > now),
+        default=0,
+    )
+
+
+def _standby(state: PoolState, capacity: float, asked: dict[str, float], why: dict[str, str]) -> None:
+    """Hot standby: what is needed now plus the larger of the configured reserve and the pool's own worst ramp."""
+    now = state.demand.now / capacity
+    growth = state.demand.ramp * state.cold_start.p95 if known(state.demand.ramp) else 0.0
+    reserve = max(float(state.pool.standby), ceil(now * growth - 1e-9) if growth > 0 else 0.0)
+    if reserve > 0:
+        asked["standby"] = now + reserve
+        why["standby"] = (
+            f"{now:.2f} instances carry the load of now, {reserve:.0f} in reserve"
+            f" (steepest growth seen: {growth:.0%} during one cold start)"
+        )
+
+
+def _queue(state: PoolState, capacity: float, asked: dict[str, float], why: dict[str, str]) -> None:
+    """A backlog beyond what the objective allows is to be drained in time."""
+    queue = state.load.queue
+    if not known(queue) or queue <= 0 or not known(state.demand.now):
+        return
+    allowed = max(1.0, state.ready * capacity * state.load.ttft_objective_seconds)
+    excess = queue - allowed
+    if excess <= 0:
+        return
+    rate = max(state.demand.now, 0.0) + excess / state.settings.drain_seconds
+    asked["queue"] = rate / capacity
+    why["queue"] = (
+        f"{queue:.0f} requests wait, {allowed:.0f} would still meet the objective;"
+        f" draining the rest in {state.settings.drain_seconds:.0f} s takes {rate:.3g} req/s"
+    )
+
+
+def _kv(state: PoolState, asked: dict[str, float], why: dict[str, str]) -> None:
+    usage, limit = state.load.kv_usage_ratio, state.settings.kv_usage_ratio
+    if known(usage) and usage > limit and state.ready:
+        asked["kv"] = state.ready * usage / limit
+        why["kv"] = f"KV cache is {usage:.0%} full, planned for {limit:.0%}"
+
+
+def _ttft(state: PoolState, asked: dict[str, float], why: dict[str, str]) -> None:
+    """A tail that rises towards the objective asks for one unit before it is missed."""
+    load = state.load
+    if not (known(load.ttft_seconds) and known(load.ttft_before_seconds)):
+        return
+    near = load.ttft_seconds > state.settings.ttft_warning_ratio * load.ttft_objective_seconds
+    if near and load.ttft_seconds > 1.25 * load.ttft_before_seconds and asked["forecast"] > 0.6 * state.current:
+        asked["ttft_trend"] = float(state.current + state.pool.unit)
+        why["ttft_trend"] = (
+            f"TTFT P90 rose from {load.ttft_before_seconds:.2g} to {load.ttft_seconds:.2g} s"
+            f" against an objective of {load.ttft_objective_seconds:.2g} s"
+        )
+
+
+def _little(state: PoolState, expected: float) -> float:
+    """Instances by Little's law: arrivals x latency = requests in flight, over what one instance holds."""
+    latency, seats = state.load.mean_latency_seconds, state.capacity.in_flight
+    if state.load.queue > max(1.0, 0.5 * state.ready):
+        return nan  # the latency of now is the queue's, not the instances'
+    return expected * latency / seats if known(latency) and known(seats) and seats > 0 else nan

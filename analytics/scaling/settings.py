@@ -1,0 +1,48 @@
+"""The recommender's thresholds as data, each with its reason; one default serves every pool."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Thresholds of `decide`; seconds and ratios."""
+
+    #: Missed scrapes before a pool counts as blind (Prometheus calls a series stale after 5 minutes; we are stricter).
+    blind_after_intervals: float = 4.0
+    blind_after_seconds: float = 60.0
+    #: Share of the expected instances that must report before anything may shrink.
+    reporting_ratio: float = 0.75
+    #: Demand quantile with an untouched, a half-spent and an exhausted error budget.
+    quantile_rich: float = 0.80
+    quantile: float = 0.90
+    quantile_poor: float = 0.99
+    #: KV usage above which the scheduler starts to preempt or hold back admissions (llm-d WVA saturates at 0.80).
+    kv_usage_ratio: float = 0.85
+    #: Share of the TTFT objective at which a rising tail counts as a warning.
+    ttft_warning_ratio: float = 0.8
+    #: A backlog is to be worked off within this time once the new instances serve.
+    drain_seconds: float = 120.0
+    #: Largest growth in one decision, as a multiple of what is there (no cascade).
+    step_up_ratio: float = 1.0
+    step_up_instances: int = 4
+    #: A scale-down needs the need to have stayed low this long, and so many cold starts.
+    calm_seconds: float = 600.0
+    calm_cold_starts: float = 2.0
+    #: No reversal within this time of an up (a reversal within 30 minutes is a flap).
+    settle_seconds: float = 1800.0
+    #: Instances are given back only where the need lies below the fleet by this share, or by one whole unit.
+    slack_ratio: float = 0.05
+    #: Largest share of the fleet given back in one decision.
+    step_down_ratio: float = 0.15
+    #: Idle time before a pool with min 0 goes to zero, in cold starts (break-even: holding costs what starting costs).
+    zero_after_cold_starts: float = 10.0
+    #: Disagreement between the forecast need and Little's law that lowers confidence.
+    little_tolerance_ratio: float = 0.3
+    #: Unschedulable instances are waited for this long, then asked for elsewhere.
+    unschedulable_patience_seconds: float = 900.0
+    valid_seconds: float = 60.0
+
+
+DEFAULT = Settings()
