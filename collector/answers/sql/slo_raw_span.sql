@@ -1,0 +1,2 @@
+-- The arrival of the oldest raw request.
+select min(ts) as oldest from requests
