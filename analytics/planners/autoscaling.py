@@ -5,12 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import ceil
 
-from analytics.planners.form import Plan, PlannerInputs, Step, Verdict, number
+from analytics.planners.distribution import percentiles
+from analytics.planners.form import Plan, PlannerInputs, Step, StepValue, Verdict, named, number
 from analytics.planners.planner import Monotone, Planner
 
 __all__ = ["PLANNER", "AutoscalingInputs"]
 
 _DESIGN = "reference design of observability and autoscaling"
+
+_OWN = "an assumption to measure"
+#: Largest gap between counted and computed concurrency that recording losses explain.
+LITTLE_TOLERANCE = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +36,21 @@ class AutoscalingInputs(PlannerInputs):
     cold_start_seconds: float = number(
         120, "s", 0.1, 86_400, "From asking for an instance to its first request.", _DESIGN
     )
+    process_start_seconds: float = number(15, "s", 0, 86_400, "Process start and CUDA set-up.", "10 to 20 s")
+    compile_seconds: float = number(35, "s", 0, 86_400, "CUDA graphs and kernels, not cached.", "10 to 60 s")
+    compile_cached_seconds: float = number(5, "s", 0, 86_400, "The same from a cache.", _OWN)
+    growth_at: tuple[tuple[str, float], ...] = named(
+        {"50": 0.02, "90": 0.1, "99": 0.3, "99.9": 0.5},
+        "ratio",
+        0,
+        1000,
+        "Growth of traffic in the growth window, by percentile of windows.",
+        _OWN,
+    )
+    burst_quantile: float = number(0.99, "ratio", 0, 1, "Share of windows that standby must cover.", _OWN)
+    observed_concurrency: float = number(
+        2400, "requests", 0, 1e9, "Requests seen in the system.", "Little's law itself"
+    )
 
     def plan(self) -> Plan:
         """Return load times, instances and standby."""
@@ -50,7 +70,7 @@ class AutoscalingInputs(PlannerInputs):
             Step("growth_during_cold_start", growth, "ratio", "growth x cold start / growth window"),
             Step("standby_instances", standby, "instances", "instances x growth during a cold start, whole"),
         )
-        verdicts = (
+        verdicts: tuple[Verdict, ...] = (
             Verdict(
                 "a cold start keeps up with the growth without standby",
                 standby == 0,
@@ -61,7 +81,50 @@ class AutoscalingInputs(PlannerInputs):
             f"{needed:.1f} instances for {concurrency:,.0f} requests in flight; keep {standby} on hot standby, "
             f"since traffic grows {growth:.0%} during a cold start"
         )
-        return Plan(PLANNER.name, self, steps, verdicts, headline)
+        loads = {"object_store": object_store, "nvme": nvme, "rdma": rdma}
+        gap = self.observed_concurrency / concurrency - 1
+        verdicts += (
+            Verdict(
+                "measured concurrency agrees with Little's law",
+                abs(gap) < LITTLE_TOLERANCE,
+                f"{self.observed_concurrency:,.0f} in the system, rate x time gives {concurrency:,.0f} ({gap:+.0%})",
+            ),
+        )
+        more = (
+            *self._starts(loads),
+            *self._bursts(needed),
+            Step(
+                "concurrency_gap_ratio", gap, "ratio", "observed / (rate x time) - 1; large where recording loses some"
+            ),
+        )
+        return Plan(PLANNER.name, self, steps + more, verdicts, headline)
+
+    def _starts(self, loads: dict[str, float]) -> tuple[Step, ...]:
+        """Return a cold start by source of the weights and by phase."""
+        table: dict[str, StepValue] = {}
+        for source, load in loads.items():
+            table[source] = {
+                "process_start": self.process_start_seconds,
+                "load": load,
+                "compile": self.compile_seconds,
+                "total": self.process_start_seconds + load + self.compile_seconds,
+                "total_compile_cached": self.process_start_seconds + load + self.compile_cached_seconds,
+            }
+        return (Step("cold_start_by_source", table, "s", "process start + weights from the source + compiling"),)
+
+    def _bursts(self, needed: float) -> tuple[Step, ...]:
+        """Return standby by how often it has to be enough."""
+        lag = self.cold_start_seconds / self.traffic_growth_seconds
+        bursts = percentiles(self.growth_at)
+        growth = float(bursts.quantile(self.burst_quantile)) * lag
+        table: dict[str, StepValue] = {
+            f"{level * 100:g}": ceil(needed * value * lag)
+            for level, value in zip(bursts.levels, bursts.values, strict=True)
+        }
+        return (
+            Step("standby_by_percentile", table, "instances", "instances x growth at the percentile x lag / window"),
+            Step("standby_at_burst_quantile", ceil(needed * growth), "instances", "the same at the chosen quantile"),
+        )
 
 
 PLANNER = Planner(

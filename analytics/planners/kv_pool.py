@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from analytics.planners.form import Plan, PlannerInputs, Step, Verdict, number, whole
+from analytics.planners.distribution import percentiles
+from analytics.planners.form import Plan, PlannerInputs, Step, StepValue, Verdict, named, number, whole
 from analytics.planners.planner import Monotone, Planner
+from analytics.planners.retention import ReuseClass, by_value, least_recently_used
 
 __all__ = ["PLANNER", "KvPoolInputs"]
 
 _DESIGN = "reference design of a KV pool for chat and agents on a 70B model"
+
+_OWN = "an assumption to measure"
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +37,29 @@ class KvPoolInputs(PlannerInputs):
     model_parameters: float = number(70.6e9, "parameters", 1e6, 1e14, "Parameters used per token.", "Llama 3 70B")
     gpu_flops: float = number(989e12, "flop/s", 1e9, 1e18, "Peak of one GPU.", "H100 SXM, dense BF16")
     mfu: float = number(0.5, "ratio", 0.001, 1, "Share of the peak that prefill reaches.", _DESIGN)
+    turns_per_second: float = number(20, "turns/s", 1e-4, 1e6, "Turns that the whole pool serves.", _OWN)
+    first_turn_ratio: float = number(0.25, "ratio", 0, 1, "Share of turns that open a session.", _OWN)
+    first_return_ratio: float = number(0.6, "ratio", 0, 1, "First turns that a second one follows.", _OWN)
+    later_return_ratio: float = number(0.8, "ratio", 0, 1, "Later turns that another one follows.", _OWN)
+    first_return_seconds: tuple[tuple[str, float], ...] = named(
+        {"0": 10, "10": 60, "25": 180, "50": 600, "75": 1500, "90": 2700, "99": 5400, "100": 7200},
+        "s",
+        0.001,
+        1e7,
+        "Time to the second turn, by percentile.",
+        "a few to tens of minutes",
+    )
+    later_return_seconds: tuple[tuple[str, float], ...] = named(
+        {"0": 2, "10": 10, "25": 30, "50": 180, "75": 600, "90": 1500, "99": 3600, "100": 7200},
+        "s",
+        0.001,
+        1e7,
+        "Time from a later turn to the next, by percentile.",
+        "agents' tool calls and people's turns",
+    )
+    versions_in_cache: int = whole(
+        1, "versions", 1, 10, "Model versions whose KV shares the pool; two while one replaces the other.", _OWN
+    )
 
     def plan(self) -> Plan:
         """Return sessions per tier and the time to bring one back."""
@@ -69,7 +97,61 @@ class KvPoolInputs(PlannerInputs):
             f"SSD {ssd_sessions:,.0f}; "
             f"SSD reads a session back in {ssd_read * 1e3:.0f} ms, recomputing takes {recompute * 1e3:.0f} ms"
         )
-        return Plan(PLANNER.name, self, steps, verdicts, headline)
+        sessions = {"gpu": gpu_sessions, "memory": memory_sessions, "ssd": ssd_sessions}
+        hits = self._hits(sessions, {"gpu": recompute, "memory": recompute - memory_read, "ssd": recompute - ssd_read})
+        return Plan(PLANNER.name, self, steps + hits, verdicts, headline)
+
+    def _hits(self, sessions: Mapping[str, float], savings: Mapping[str, float]) -> tuple[Step, ...]:
+        """Return the hit ratio as tiers add capacity, by LRU and by value, and what it saves."""
+        capacity = 0.0
+        lru: dict[str, StepValue] = {}
+        value: dict[str, StepValue] = {}
+        kept: dict[str, StepValue] = {}
+        previous = saved = 0.0
+        for tier, held in sessions.items():
+            capacity += held / self.versions_in_cache
+            plain = least_recently_used(self._classes(), self.turns_per_second, capacity)
+            best = by_value(self._classes(), self.turns_per_second, capacity)
+            lru[tier], value[tier] = plain.hit_ratio, max(best.hit_ratio, plain.hit_ratio)
+            kept[tier] = plain.age_seconds["first"]
+            saved += max(0.0, savings[tier]) * (plain.hit_ratio - previous)
+            previous = plain.hit_ratio
+        per_version = sum(sessions.values()) / self.versions_in_cache
+        return (
+            Step("sessions_per_version", per_version, "sessions", "sessions of all tiers / versions in the cache"),
+            Step(
+                "kept_seconds_by_tier",
+                kept,
+                "s",
+                "age at which LRU lets a session fall out of this tier and those above",
+            ),
+            Step(
+                "hit_ratio_by_tier",
+                lru,
+                "ratio",
+                "share of turns that find their session in this tier or above: reuse sooner than the age kept",
+            ),
+            Step(
+                "hit_ratio_by_tier_by_value",
+                value,
+                "ratio",
+                "the same when eviction goes by saving x probability of reuse instead of LRU",
+            ),
+            Step(
+                "machines_of_prefill_saved",
+                saved * self.turns_per_second,
+                "machines",
+                "turns/s x what a hit saves over recomputing, tier by tier",
+            ),
+        )
+
+    def _classes(self) -> tuple[ReuseClass, ...]:
+        first = percentiles(self.first_return_seconds)
+        later = percentiles(self.later_return_seconds)
+        return (
+            ReuseClass("first", self.first_turn_ratio, self.first_return_ratio, first),
+            ReuseClass("later", 1 - self.first_turn_ratio, self.later_return_ratio, later),
+        )
 
 
 PLANNER = Planner(
@@ -83,5 +165,6 @@ PLANNER = Planner(
         Monotone("context_tokens", "gpu_sessions", falls=True),
         Monotone("mfu", "recompute_seconds", falls=True),
         Monotone("ssd_bytes_per_machine", "ssd_sessions"),
+        Monotone("versions_in_cache", "sessions_per_version", falls=True),
     ),
 )

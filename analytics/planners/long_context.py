@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import ceil
 
 from analytics.planners.form import Plan, PlannerInputs, Step, Verdict, number, whole
 from analytics.planners.planner import Monotone, Planner
@@ -10,6 +11,7 @@ from analytics.planners.planner import Monotone, Planner
 __all__ = ["PLANNER", "LongContextInputs"]
 
 _DESIGN = "reference design of a million-token service on an MLA mixture of experts"
+_OWN = "an assumption to measure"
 _ATTENTION = "expanded multi-head attention: 128 heads x (192 + 128) values x 2"
 
 
@@ -45,6 +47,14 @@ class LongContextInputs(PlannerInputs):
         27e12, "bytes/s", 1e6, 1e16, "GPU memory bandwidth of one machine.", "8 x 3.35 TB/s"
     )
     document_tokens: float = number(500_000, "tokens", 1, 1e8, "A document that several questions share.", _DESIGN)
+    long_requests_per_second: float = number(0.02, "requests/s", 0, 1e5, "Arrivals in the long buckets.", _OWN)
+    pool_utilisation: float = number(0.6, "ratio", 0.01, 1, "How busy the long pool may be.", _OWN)
+    session_seconds: float = number(600, "s", 0.1, 1e7, "How long a long prompt's KV is kept.", _OWN)
+    question_tokens: float = number(200, "tokens", 1, 1e7, "A question about the document.", _OWN)
+    questions_per_document: float = number(10, "questions", 1, 1e6, "Questions about one document.", _DESIGN)
+    store_read_bytes_per_second: float = number(
+        48e9, "bytes/s", 1e3, 1e14, "Read-back of stored KV.", "8 drives x 6 GB/s"
+    )
 
     def plan(self) -> Plan:
         """Return prefill seconds, KV bytes and the floor of one decode step."""
@@ -96,7 +106,69 @@ class LongContextInputs(PlannerInputs):
             f"on {self.gpus} GPUs; "
             f"their KV takes {kv_mla / 1e9:.3g} GB"
         )
-        return Plan(PLANNER.name, self, steps, verdicts, headline)
+        more = self._pool(dense_seconds, sparse_seconds, kv_mla) + self._questions(document)
+        return Plan(PLANNER.name, self, steps + more, verdicts, headline)
+
+    def prefill_seconds(self, tokens: float, sparse: bool) -> float:
+        """Return seconds to prefill `tokens` on all GPUs, with dense or sparse attention."""
+        pairs = tokens * tokens / 2 * self.layers
+        linear = 2 * self.active_parameters * tokens
+        if sparse:
+            chosen = tokens * self.sparse_selected_tokens * self.sparse_flops_per_selected * self.layers
+            attention = pairs * self.index_flops_per_pair / 2 + chosen
+        else:
+            attention = pairs * self.dense_flops_per_pair
+        return (linear + attention) / (self.gpus * self.gpu_flops * self.mfu)
+
+    def _pool(self, dense_seconds: float, sparse_seconds: float, kv_bytes: float) -> tuple[Step, ...]:
+        """Return the dedicated pool for the long buckets and where sparse attention starts to pay."""
+        gain = self.dense_flops_per_pair - self.index_flops_per_pair / 2
+        even = 2 * self.sparse_selected_tokens * self.sparse_flops_per_selected / gain if gain > 0 else None
+        busy = self.long_requests_per_second / self.pool_utilisation
+        groups = {"dense": ceil(busy * dense_seconds), "sparse": ceil(busy * sparse_seconds)}
+        return (
+            Step("break_even_tokens", even, "tokens", "where dense attention costs what indexer and selection cost"),
+            Step("pool_groups", groups, "groups", "long requests/s x prefill seconds / utilisation, whole"),
+            Step("pool_gpus", {kind: each * self.gpus for kind, each in groups.items()}, "GPUs", "groups x GPUs"),
+            Step(
+                "pool_kv_bytes",
+                self.long_requests_per_second * self.session_seconds * kv_bytes,
+                "bytes",
+                "Little's law: long requests/s x seconds kept x KV of one",
+            ),
+        )
+
+    def _questions(self, document_bytes: float) -> tuple[Step, ...]:
+        """Return what several questions about one document cost, with and without its KV kept."""
+        rate = self.gpus * self.gpu_flops * self.mfu
+        asked = self.question_tokens
+        linear = 2 * self.active_parameters * asked
+        dense = asked * (self.document_tokens + asked / 2) * self.layers * self.dense_flops_per_pair
+        first = self.prefill_seconds(self.document_tokens + asked, sparse=False)
+        again = (linear + dense) / rate
+        read = document_bytes / self.store_read_bytes_per_second
+        count = self.questions_per_document
+        uncached, cached = count * first, first + (count - 1) * (again + read)
+        return (
+            Step(
+                "document_prefill_seconds",
+                {
+                    "dense": self.prefill_seconds(self.document_tokens, sparse=False),
+                    "sparse": self.prefill_seconds(self.document_tokens, sparse=True),
+                },
+                "s",
+                "the document alone, on all GPUs",
+            ),
+            Step("question_prefill_seconds", again, "s", "the question's tokens, attending to the whole document"),
+            Step("document_read_seconds", read, "s", "the document's KV / read-back rate"),
+            Step(
+                "questions_seconds",
+                {"uncached": uncached, "cached": cached},
+                "s",
+                "all questions with the document prefilled each time, and prefilled once and read back after",
+            ),
+            Step("questions_seconds_saved_ratio", 1 - cached / uncached, "ratio", "1 - cached / uncached"),
+        )
 
 
 PLANNER = Planner(

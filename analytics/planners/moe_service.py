@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import ceil
+from math import ceil, cos, pi
 
-from analytics.planners.form import Plan, PlannerInputs, Step, Verdict, number, whole
+from analytics.planners.form import Plan, PlannerInputs, Step, StepValue, Verdict, named, number, numbers, whole
 from analytics.planners.planner import Monotone, Planner
+from analytics.planners.units import lendable_unit_hours, units_with_spare
 
 __all__ = ["PLANNER", "MoeServiceInputs"]
 
 _DESIGN = "reference design of a 600B-class mixture-of-experts service"
 _PUBLISHED = "derived from DeepSeek's published serving figures, as the reference design reads them"
+
+_KV_ROOM = "80 GB less weights and activations"
+_OWN = "an assumption to measure"
+_MIX = "a mix whose means are 3,000 and 800 tokens"
+_DAY = tuple(round(0.35 + 0.65 * (1 + cos((hour - 15) / 12 * pi)) / 2, 3) for hour in range(24))
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +43,27 @@ class MoeServiceInputs(PlannerInputs):
     )
     usd_per_gpu_hour: float = number(2, "USD/h", 0, 1000, "Price of one GPU for one hour.", _DESIGN)
     gpus_per_machine: int = whole(8, "GPUs", 1, 1024, "GPUs in one machine.", _DESIGN)
+    kv_bytes_per_gpu: float = number(40e9, "bytes", 1, 1e13, "GPU memory left to KV on a decode GPU.", _KV_ROOM)
+    spare_units: int = whole(1, "units", 0, 100, "Units of each role that may be lost at the peak.", "N+1")
+    smaller_decode_unit_gpus: int = whole(72, "GPUs", 1, 4096, "A smaller decode unit to compare with.", "half of 144")
+    smaller_unit_efficiency_ratio: float = number(
+        0.9, "ratio", 0.01, 1, "Its output per GPU beside the larger unit's: fewer tokens reach each expert.", _OWN
+    )
+    expert_balance_ratio: float = number(
+        0.8, "ratio", 0.01, 1, "Mean over largest load of expert GPUs; 1 is perfect balance.", _OWN
+    )
+    load_ratio_by_hour: tuple[float, ...] = numbers(
+        _DAY, "ratio", 0, 1, "Load as a share of the peak, over a day in equal parts.", "a day with one peak at 15:00"
+    )
+    request_ratio_by_bucket: tuple[tuple[str, float], ...] = named(
+        {"0-1k": 0.3, "1k-4k": 0.45, "4k-16k": 0.25}, "ratio", 0, 1, "Share of requests by length bucket.", _MIX
+    )
+    input_tokens_by_bucket: tuple[tuple[str, float], ...] = named(
+        {"0-1k": 500, "1k-4k": 2200, "4k-16k": 7440}, "tokens", 1, 1e7, "Mean prompt by length bucket.", _MIX
+    )
+    output_tokens_by_bucket: tuple[tuple[str, float], ...] = named(
+        {"0-1k": 600, "1k-4k": 800, "4k-16k": 1040}, "tokens", 1, 1e6, "Mean answer by length bucket.", _MIX
+    )
 
     def plan(self) -> Plan:
         """Return units, machines and cost."""
@@ -91,12 +118,91 @@ class MoeServiceInputs(PlannerInputs):
                 survives,
                 f"{left} GPUs would be left where {decode_gpus:.0f} are needed",
             ),
+            Verdict(
+                "the KV of a decode GPU fits",
+                kv_bytes <= self.kv_bytes_per_gpu,
+                f"{kv_bytes / 1e9:.3g} GB of {self.kv_bytes_per_gpu / 1e9:.3g} GB",
+            ),
         )
         headline = (
             f"{prefill_units} prefill units and {decode_units} decode units: {machines} machines, "
             f"${usd_per_hour:,.0f} an hour, ${usd_per_mtok:.2f} per million output tokens"
         )
-        return Plan(PLANNER.name, self, steps, verdicts, headline)
+        return Plan(PLANNER.name, self, steps + self._spare(prefill_gpus, decode_gpus), verdicts, headline)
+
+    def _spare(self, prefill_gpus: float, decode_gpus: float) -> tuple[Step, ...]:
+        """Return N+1 units, the smaller unit, what the night frees, and the roles' ratio by length."""
+        spare, headroom = self.spare_units, self.headroom_ratio
+        prefill = units_with_spare(prefill_gpus, self.prefill_unit_gpus, headroom, spare)
+        decode = units_with_spare(decode_gpus, self.decode_unit_gpus, headroom, spare)
+        gpus = prefill * self.prefill_unit_gpus + decode * self.decode_unit_gpus
+        small_need = decode_gpus / self.smaller_unit_efficiency_ratio
+        small = units_with_spare(small_need, self.smaller_decode_unit_gpus, headroom, spare)
+        small_gpus = small * self.smaller_decode_unit_gpus
+        lent = lendable_unit_hours(decode_gpus, self.decode_unit_gpus, headroom, spare, self.load_ratio_by_hour)
+        lent_small = lendable_unit_hours(
+            small_need, self.smaller_decode_unit_gpus, headroom, spare, self.load_ratio_by_hour
+        )
+        lent_gpu_hours = lent * self.decode_unit_gpus
+        return (
+            Step("n_plus_one_prefill_units", prefill, "units", "enough with headroom, and without the spare units"),
+            Step("n_plus_one_decode_units", decode, "units", "enough with headroom, and without the spare units"),
+            Step("n_plus_one_gpus", gpus, "GPUs", "both roles' units x GPUs per unit"),
+            Step("n_plus_one_usd_per_hour", gpus * self.usd_per_gpu_hour, "USD/h", "those GPUs x price"),
+            Step("smaller_decode_units", small, "units", "decode GPUs / the smaller unit's efficiency, with the spare"),
+            Step(
+                "smaller_unit_gpus_saved",
+                decode * self.decode_unit_gpus - small_gpus,
+                "GPUs",
+                "N+1 GPUs of the larger unit - of the smaller; negative where efficiency costs more than the spare",
+            ),
+            Step("capacity_lost_with_a_unit", 1 / decode if decode else None, "ratio", "one of the N+1 decode units"),
+            Step(
+                "capacity_lost_with_a_smaller_unit", 1 / small if small else None, "ratio", "one of the smaller units"
+            ),
+            Step("lendable_decode_unit_hours_per_day", lent, "unit-hours", "deployed units less those the hour needs"),
+            Step("lendable_gpu_hours_per_day", lent_gpu_hours, "GPU-hours", "unit-hours x GPUs per unit"),
+            Step("lendable_usd_per_day", lent_gpu_hours * self.usd_per_gpu_hour, "USD", "GPU-hours x price"),
+            Step(
+                "lendable_gpu_hours_per_day_smaller_units",
+                lent_small * self.smaller_decode_unit_gpus,
+                "GPU-hours",
+                "the same with the smaller unit",
+            ),
+            Step(
+                "decode_gpus_with_perfect_balance",
+                decode_gpus * self.expert_balance_ratio,
+                "GPUs",
+                "the fullest expert GPU sets the pace: decode GPUs x mean / largest load",
+            ),
+            Step(
+                "prefill_gpus_per_decode_gpu_by_bucket",
+                self._ratio_by_bucket(),
+                "ratio",
+                "input x (1 - hit ratio) / prefill rate over output / decode rate, by length bucket",
+            ),
+            Step(
+                "prefill_load_by_bucket",
+                self._load_by_bucket(),
+                "ratio",
+                "share of all prefill work that comes from each length bucket",
+            ),
+        )
+
+    def _ratio_by_bucket(self) -> dict[str, StepValue]:
+        outputs = dict(self.output_tokens_by_bucket)
+        computed = (1 - self.prefix_hit_ratio) / self.prefill_tokens_per_gpu_second
+        return {
+            bucket: tokens * computed / (outputs[bucket] / self.output_tokens_per_gpu_second)
+            for bucket, tokens in self.input_tokens_by_bucket
+            if bucket in outputs
+        }
+
+    def _load_by_bucket(self) -> dict[str, StepValue]:
+        shares = dict(self.request_ratio_by_bucket)
+        work = {bucket: shares.get(bucket, 0.0) * tokens for bucket, tokens in self.input_tokens_by_bucket}
+        total = sum(work.values())
+        return {bucket: each / total if total > 0 else None for bucket, each in work.items()}
 
 
 PLANNER = Planner(
@@ -111,5 +217,6 @@ PLANNER = Planner(
         Monotone("prefix_hit_ratio", "prefill_gpus", falls=True),
         Monotone("output_tokens", "decode_units"),
         Monotone("headroom_ratio", "prefill_units"),
+        Monotone("spare_units", "n_plus_one_gpus"),
     ),
 )

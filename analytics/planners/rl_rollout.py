@@ -4,12 +4,29 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from analytics.planners.form import Plan, PlannerInputs, Step, Verdict, number, whole
+from analytics.planners.distribution import percentiles
+from analytics.planners.form import Plan, PlannerInputs, Step, Verdict, named, number, whole
 from analytics.planners.planner import Monotone, Planner
+from analytics.planners.rollout_pipeline import NEVER_WAITS, run_pipeline
 
 __all__ = ["PLANNER", "RlRolloutInputs"]
 
 _DESIGN = "reference design of rollout for a 32B reasoning policy"
+
+_OWN = "an assumption to measure"
+_LENGTHS = {
+    "0": 300,
+    "10": 2080,
+    "25": 3390,
+    "50": 5810,
+    "75": 9970,
+    "90": 16_200,
+    "95": 21_700,
+    "99": 32_000,
+    "100": 32_768,
+}
+#: Steps that generation may run ahead of training.
+_MODES = {"sync": 0, "one_step_async": 1, "full_async": NEVER_WAITS}
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +46,12 @@ class RlRolloutInputs(PlannerInputs):
     async_utilisation: float = number(0.9, "ratio", 0.001, 1, "Share kept when generation never waits.", _DESIGN)
     weight_bytes: float = number(32e9, "bytes", 1, 1e14, "Weights pushed after each step.", "32B in FP8")
     sync_bytes_per_second: float = number(400e9, "bytes/s", 1e3, 1e14, "Rate of the weight push.", "8 x 50 GB/s")
+    output_tokens_at: tuple[tuple[str, float], ...] = named(
+        _LENGTHS, "tokens", 1, 1e7, "Answer length by percentile.", "log-normal around a mean of 8,000, cut at 32,768"
+    )
+    scoring_seconds: float = number(5, "s", 0, 1e5, "Time to score one answer.", _OWN)
+    scoring_timeout_ratio: float = number(0.02, "ratio", 0, 1, "Answers whose scoring times out.", _OWN)
+    staleness_cap_steps: int = whole(4, "steps", 0, 1000, "Oldest weights that a sample may come from.", _OWN)
 
     def plan(self) -> Plan:
         """Return rollout GPUs in step with training."""
@@ -43,18 +66,69 @@ class RlRolloutInputs(PlannerInputs):
             Step("async_gpus", async_gpus, "GPUs", "tokens / (rate x asynchronous utilisation x training step)"),
             Step("weight_sync_seconds", push, "s", "weights / push rate"),
         )
-        verdicts = (
+        verdicts: tuple[Verdict, ...] = (
             Verdict(
                 "the weight push is small beside a training step",
                 push < 0.05 * self.train_step_seconds,
                 f"{push:.2f} s against {self.train_step_seconds:g} s",
             ),
         )
+        tail, oldest = self._tail(needed)
+        verdicts += (
+            Verdict(
+                "asynchronous samples stay within the staleness cap",
+                oldest <= self.staleness_cap_steps,
+                f"the oldest is {oldest:.1f} updates old with scoring, the cap is {self.staleness_cap_steps}",
+            ),
+            Verdict(
+                "scoring keeps up with training",
+                self.scoring_seconds < self.train_step_seconds,
+                f"{self.scoring_seconds:g} s an answer, pipelined, against {self.train_step_seconds:g} s a step",
+            ),
+        )
         headline = (
             f"{tokens / 1e6:.1f}M tokens a step: {sync_gpus:.0f} GPUs synchronously, "
             f"{async_gpus:.0f} asynchronously; pushing weights takes {push:.2f} s"
         )
-        return Plan(PLANNER.name, self, steps, verdicts, headline)
+        return Plan(PLANNER.name, self, steps + tail, verdicts, headline)
+
+    def _tail(self, needed: float) -> tuple[tuple[Step, ...], float]:
+        """Return utilisation, GPUs and staleness by pipelining from the lengths, and the oldest sample's age."""
+        samples = self.prompts_per_step * self.samples_per_prompt
+        lengths = percentiles(self.output_tokens_at)
+        runs = {mode: run_pipeline(lengths, samples, ahead) for mode, ahead in _MODES.items()}
+        scoring = self.scoring_seconds / self.train_step_seconds
+        oldest = runs["full_async"].staleness_max_steps + scoring
+        steps = (
+            Step("longest_output_tokens", lengths.largest_of(samples), "tokens", "expected longest answer of a step"),
+            Step(
+                "tail_utilisation",
+                {mode: run.utilisation for mode, run in runs.items()},
+                "ratio",
+                "steps run through slots: time generating / time, waiting for the longest as the mode demands",
+            ),
+            Step(
+                "tail_gpus",
+                {mode: needed / run.utilisation for mode, run in runs.items()},
+                "GPUs",
+                "tokens / (rate x that utilisation x training step)",
+            ),
+            Step(
+                "staleness_mean_steps",
+                {mode: run.staleness_mean_steps + scoring for mode, run in runs.items()},
+                "steps",
+                "weight updates from a sample's start to its use, and scoring seconds / training step",
+            ),
+            Step(
+                "staleness_max_steps",
+                {mode: run.staleness_max_steps + scoring for mode, run in runs.items()},
+                "steps",
+                "the same for the oldest sample",
+            ),
+            Step("scoring_workers", samples * scoring, "workers", "samples x scoring seconds / training step"),
+            Step("samples_lost_per_step", samples * self.scoring_timeout_ratio, "samples", "samples x time-outs"),
+        )
+        return steps, oldest
 
 
 PLANNER = Planner(
