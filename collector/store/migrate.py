@@ -1,0 +1,79 @@
+"""Brings a database file to the newest schema, forward only; a migration is never edited once released."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib.resources import files
+
+import duckdb
+
+from signals.errors import StoreError
+
+
+@dataclass(frozen=True, slots=True)
+class Migration:
+    """One numbered file of statements; the first line is a sentence."""
+
+    number: int
+    name: str
+    statements: str
+
+
+def migrations() -> tuple[Migration, ...]:
+    """Return all migrations in order."""
+    folder = files("collector.store").joinpath("migrations")
+    found = [entry for entry in folder.iterdir() if entry.name.endswith(".sql")]
+    return tuple(
+        Migration(int(entry.name[:4]), entry.name.removesuffix(".sql"), entry.read_text(encoding="utf-8"))
+        for entry in sorted(found, key=lambda entry: entry.name)
+    )
+
+
+def schema_version(connection: duckdb.DuckDBPyConnection) -> int:
+    """Return the number of the last applied migration, 0 for an empty file; StoreError for someone else's file."""
+    tables = {f"{schema}.{name}" for schema, name in _tables(connection)}
+    if "store.migrations" in tables:
+        row = connection.execute("select coalesce(max(number), 0) from store.migrations").fetchall()
+        return int(row[0][0])
+    if tables:
+        raise StoreError(f"this DuckDB file is not a sloscope store: it holds {', '.join(sorted(tables)[:5])}")
+    return 0
+
+
+def migrate(connection: duckdb.DuckDBPyConnection) -> list[str]:
+    """Apply what is missing, each migration in its own transaction; return their names."""
+    current = schema_version(connection)
+    known = migrations()
+    if current > known[-1].number:
+        raise StoreError(
+            f"the store has schema {current}, this sloscope knows {known[-1].number}: use a newer sloscope"
+        )
+    applied = []
+    for migration in known:
+        if migration.number <= current:
+            continue
+        connection.execute("begin")
+        try:
+            connection.execute(migration.statements)
+            if migration.number == 1:
+                connection.execute(
+                    "create table store.migrations (number INTEGER not null, name VARCHAR not null, "
+                    "applied_at TIMESTAMPTZ not null)"
+                )
+            connection.execute(
+                "insert into store.migrations values ($number, $name, now())",
+                {"number": migration.number, "name": migration.name},
+            )
+            connection.execute("commit")
+        except duckdb.Error:
+            connection.execute("rollback")
+            raise
+        applied.append(migration.name)
+    return applied
+
+
+def _tables(connection: duckdb.DuckDBPyConnection) -> list[tuple[str, str]]:
+    found: list[tuple[str, str]] = connection.execute(
+        "select schema_name, table_name from duckdb_tables() where not internal"
+    ).fetchall()
+    return found

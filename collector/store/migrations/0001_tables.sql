@@ -1,0 +1,406 @@
+-- The tables behind the public views, the ledger, and the halves that requests are joined from.
+create schema store;
+
+create table store.ledger (
+    agent VARCHAR not null,
+    epoch VARCHAR not null,
+    sequence BIGINT not null,
+    received_at TIMESTAMPTZ not null
+);
+
+create table store.quality (
+    ts TIMESTAMPTZ not null,
+    source VARCHAR,
+    kind VARCHAR not null,
+    count BIGINT not null,
+    example VARCHAR
+);
+
+create sequence store.half_sequence;
+
+create table store.halves (
+    half_sequence BIGINT not null,
+    side VARCHAR not null,
+    key VARCHAR not null,
+    part VARCHAR not null,
+    start_ns BIGINT not null,
+    end_ns BIGINT,
+    trace_id VARCHAR,
+    match VARCHAR,
+    alias VARCHAR,
+    request_id VARCHAR,
+    model VARCHAR,
+    requested_model VARCHAR,
+    model_version VARCHAR,
+    tenant VARCHAR,
+    tenant_id VARCHAR,
+    domain VARCHAR,
+    request_class VARCHAR,
+    region VARCHAR,
+    instance VARCHAR,
+    prefill_instance VARCHAR,
+    engine VARCHAR,
+    adapter VARCHAR,
+    attempts INTEGER,
+    input_tokens BIGINT,
+    cached_tokens BIGINT,
+    output_tokens BIGINT,
+    queue_seconds DOUBLE,
+    prefill_seconds DOUBLE,
+    transfer_seconds DOUBLE,
+    decode_seconds DOUBLE,
+    ttft_seconds DOUBLE,
+    e2e_seconds DOUBLE,
+    status VARCHAR,
+    finish_reason VARCHAR,
+    structured BOOLEAN,
+    temperature DOUBLE,
+    spec_draft_tokens BIGINT,
+    spec_accepted_tokens BIGINT,
+    session VARCHAR,
+    turn INTEGER,
+    prefix_hashes BIGINT[]
+);
+
+create table store.requests (
+    gateway_key VARCHAR,
+    engine_part VARCHAR,
+    ts TIMESTAMPTZ not null,
+    first_token_at TIMESTAMPTZ,
+    finished_at TIMESTAMPTZ,
+    request_id VARCHAR not null,
+    trace_id VARCHAR,
+    model VARCHAR,
+    requested_model VARCHAR,
+    model_version VARCHAR,
+    tenant VARCHAR,
+    domain VARCHAR,
+    "class" VARCHAR,
+    region VARCHAR,
+    pool VARCHAR,
+    instance VARCHAR,
+    prefill_instance VARCHAR,
+    role VARCHAR,
+    engine VARCHAR,
+    adapter VARCHAR,
+    attempts INTEGER,
+    input_tokens BIGINT,
+    cached_tokens BIGINT,
+    output_tokens BIGINT,
+    length_bucket VARCHAR,
+    queue_seconds DOUBLE,
+    prefill_seconds DOUBLE,
+    transfer_seconds DOUBLE,
+    decode_seconds DOUBLE,
+    gateway_seconds DOUBLE,
+    ttft_seconds DOUBLE,
+    tpot_seconds DOUBLE,
+    e2e_seconds DOUBLE,
+    engine_ttft_seconds DOUBLE,
+    engine_e2e_seconds DOUBLE,
+    status VARCHAR not null,
+    finish_reason VARCHAR,
+    structured BOOLEAN,
+    temperature DOUBLE,
+    spec_draft_tokens BIGINT,
+    spec_accepted_tokens BIGINT,
+    session VARCHAR,
+    turn INTEGER,
+    prefix_hashes BIGINT[],
+    source VARCHAR not null,
+    gateway_input_tokens BIGINT,
+    gateway_output_tokens BIGINT
+);
+
+create table store.arrivals (
+    ts TIMESTAMPTZ not null,
+    model VARCHAR,
+    tenant VARCHAR,
+    session VARCHAR,
+    input_tokens BIGINT,
+    output_tokens BIGINT,
+    prefix_hashes BIGINT[]
+);
+
+create table store.engine_samples (
+    ts TIMESTAMPTZ not null,
+    interval_seconds DOUBLE,
+    instance VARCHAR not null,
+    model VARCHAR,
+    role VARCHAR,
+    engine VARCHAR,
+    engine_version VARCHAR,
+    model_version VARCHAR,
+    pool VARCHAR,
+    region VARCHAR,
+    scrape_state VARCHAR not null,
+    queue_depth DOUBLE,
+    queue_max DOUBLE,
+    running DOUBLE,
+    kv_usage_ratio DOUBLE,
+    kv_usage_max_ratio DOUBLE,
+    adapters_running DOUBLE,
+    adapters_waiting DOUBLE,
+    prompt_tokens DOUBLE,
+    generation_tokens DOUBLE,
+    prefix_query_tokens DOUBLE,
+    prefix_hit_tokens DOUBLE,
+    external_hit_tokens DOUBLE,
+    preemptions DOUBLE,
+    steps DOUBLE,
+    step_tokens DOUBLE,
+    step_seconds DOUBLE,
+    first_tokens DOUBLE,
+    finished DOUBLE,
+    rejected DOUBLE,
+    queue_seconds_sum DOUBLE,
+    prefill_seconds_sum DOUBLE,
+    spec_drafts DOUBLE,
+    spec_draft_tokens DOUBLE,
+    spec_accepted_tokens DOUBLE,
+    spec_accepted_by_position BIGINT[],
+    grammar_seconds DOUBLE,
+    kv_transfer_bytes DOUBLE,
+    kv_transfer_seconds DOUBLE
+);
+
+create table store.edge_sets (
+    edge_set INTEGER not null,
+    edges DOUBLE[] not null
+);
+
+create table store.engine_histograms (
+    ts TIMESTAMPTZ not null,
+    interval_seconds DOUBLE,
+    instance VARCHAR not null,
+    model VARCHAR,
+    metric VARCHAR not null,
+    edge_set INTEGER not null,
+    counts BIGINT[] not null
+);
+
+create table store.imported_bins (
+    ts TIMESTAMPTZ not null,
+    interval_seconds DOUBLE,
+    instance VARCHAR not null,
+    model VARCHAR,
+    metric VARCHAR not null,
+    edge_lo DOUBLE not null,
+    edge_hi DOUBLE,
+    count BIGINT not null
+);
+
+create table store.gpu_samples (
+    ts TIMESTAMPTZ not null,
+    host VARCHAR not null,
+    gpu VARCHAR not null,
+    "index" INTEGER,
+    mig VARCHAR,
+    instance VARCHAR,
+    sm_active_ratio DOUBLE,
+    sm_active_ratio_max DOUBLE,
+    sm_occupancy_ratio DOUBLE,
+    sm_occupancy_ratio_max DOUBLE,
+    tensor_active_ratio DOUBLE,
+    tensor_active_ratio_max DOUBLE,
+    dram_bandwidth_ratio DOUBLE,
+    dram_bandwidth_ratio_max DOUBLE,
+    memory_busy_ratio DOUBLE,
+    pcie_tx_bytes_per_second DOUBLE,
+    pcie_rx_bytes_per_second DOUBLE,
+    nvlink_tx_bytes_per_second DOUBLE,
+    nvlink_rx_bytes_per_second DOUBLE,
+    memory_used_bytes BIGINT,
+    memory_total_bytes BIGINT,
+    power_watts DOUBLE,
+    energy_joules DOUBLE,
+    temperature_celsius DOUBLE,
+    sm_clock_mhz DOUBLE,
+    memory_clock_mhz DOUBLE,
+    throttle_reasons VARCHAR[],
+    ecc_uncorrected BIGINT,
+    remapped_rows BIGINT,
+    state VARCHAR not null,
+    gpm_state VARCHAR
+);
+
+create table store.gpu_events (
+    ts TIMESTAMPTZ not null,
+    host VARCHAR not null,
+    gpu VARCHAR not null,
+    kind VARCHAR not null,
+    code BIGINT
+);
+
+create table store.host_samples (
+    ts TIMESTAMPTZ not null,
+    host VARCHAR not null,
+    cpu_ratio DOUBLE,
+    cpu_pressure_ratio DOUBLE,
+    memory_pressure_ratio DOUBLE,
+    io_pressure_ratio DOUBLE,
+    engine_cpu_ratio DOUBLE,
+    nic_rx_bytes_per_second DOUBLE,
+    nic_tx_bytes_per_second DOUBLE,
+    nic_errors DOUBLE,
+    rdma_rx_bytes_per_second DOUBLE,
+    rdma_tx_bytes_per_second DOUBLE,
+    rdma_errors DOUBLE,
+    disk_read_bytes_per_second DOUBLE
+);
+
+create table store.signal_samples (
+    ts TIMESTAMPTZ not null,
+    instance VARCHAR,
+    model VARCHAR,
+    tenant VARCHAR,
+    length_bucket VARCHAR,
+    signal VARCHAR not null,
+    attributes MAP(VARCHAR,VARCHAR),
+    value DOUBLE
+);
+
+create table store.instances (
+    instance VARCHAR not null,
+    pool VARCHAR,
+    model VARCHAR,
+    model_version VARCHAR,
+    engine VARCHAR,
+    engine_version VARCHAR,
+    host VARCHAR,
+    region VARCHAR,
+    role VARCHAR,
+    gpu_type VARCHAR,
+    gpu_count INTEGER,
+    kv_capacity_tokens BIGINT,
+    block_tokens INTEGER,
+    max_running INTEGER,
+    started_at TIMESTAMPTZ,
+    ready_at TIMESTAMPTZ,
+    draining_at TIMESTAMPTZ,
+    stopped_at TIMESTAMPTZ,
+    config MAP(VARCHAR,VARCHAR)
+);
+
+create table store.instance_aliases (
+    alias VARCHAR not null,
+    instance VARCHAR not null
+);
+
+create table store.changes (
+    ts TIMESTAMPTZ not null,
+    kind VARCHAR not null,
+    model VARCHAR,
+    model_version VARCHAR,
+    pool VARCHAR,
+    instance VARCHAR,
+    region VARCHAR,
+    tenant VARCHAR,
+    summary VARCHAR not null,
+    source VARCHAR,
+    external_id VARCHAR
+);
+
+create table store.objective_counts (
+    ts TIMESTAMPTZ not null,
+    objective VARCHAR not null,
+    revision INTEGER not null,
+    model VARCHAR,
+    tenant VARCHAR,
+    length_bucket VARCHAR,
+    model_version VARCHAR,
+    region VARCHAR,
+    adapter VARCHAR,
+    good BIGINT not null,
+    bad BIGINT not null,
+    excluded BIGINT not null,
+    unattributed_bad BIGINT not null,
+    exact BOOLEAN not null
+);
+
+create table store.recommendations (
+    ts TIMESTAMPTZ not null,
+    pool VARCHAR not null,
+    model VARCHAR,
+    role VARCHAR,
+    region VARCHAR,
+    current INTEGER,
+    proposed INTEGER,
+    action VARCHAR not null,
+    binding VARCHAR,
+    confidence DOUBLE,
+    valid_until TIMESTAMPTZ,
+    document VARCHAR not null,
+    grade VARCHAR
+);
+
+create table store.incidents (
+    incident VARCHAR not null,
+    model VARCHAR,
+    metric VARCHAR,
+    started_at TIMESTAMPTZ not null,
+    ended_at TIMESTAMPTZ,
+    stage VARCHAR,
+    cause VARCHAR,
+    confidence DOUBLE,
+    document VARCHAR not null,
+    human_verdict VARCHAR,
+    human_note VARCHAR
+);
+
+create table store.latency_groups (
+    group_id INTEGER not null,
+    model VARCHAR,
+    model_version VARCHAR,
+    tenant VARCHAR,
+    length_bucket VARCHAR,
+    region VARCHAR,
+    adapter VARCHAR
+);
+
+create table store.latency_bins (
+    step_seconds INTEGER not null,
+    ts TIMESTAMPTZ not null,
+    group_id INTEGER not null,
+    metric VARCHAR not null,
+    bin SMALLINT not null,
+    count BIGINT not null
+);
+
+create table store.instance_bins (
+    step_seconds INTEGER not null,
+    ts TIMESTAMPTZ not null,
+    model VARCHAR,
+    instance VARCHAR,
+    metric VARCHAR not null,
+    bin SMALLINT not null,
+    count BIGINT not null
+);
+
+create table store.audit (
+    ts TIMESTAMPTZ not null,
+    who VARCHAR,
+    action VARCHAR not null,
+    detail VARCHAR
+);
+
+create table store.pins (
+    pool VARCHAR not null,
+    replicas INTEGER,
+    until TIMESTAMPTZ,
+    who VARCHAR,
+    set_at TIMESTAMPTZ not null
+);
+
+create table store.objective_revisions (
+    objective VARCHAR not null,
+    revision INTEGER not null,
+    digest VARCHAR not null,
+    document VARCHAR not null,
+    since TIMESTAMPTZ not null
+);
+
+create table store.progress (
+    name VARCHAR primary key,
+    value BIGINT not null
+);

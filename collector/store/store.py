@@ -1,0 +1,262 @@
+"""The DuckDB file: one process owns it, commits batches exactly once and hands out cursors; knows no HTTP.
+
+A commit is one transaction: ledger rows and data together, or nothing. Request halves are committed first and joined
+afterwards (`join`), so that an acknowledgement never waits for the other half.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import duckdb
+import pyarrow as pa
+
+from collector.store.batch import Batch, HalfBatch, TableBatch
+from collector.store.halves import add_halves
+from collector.store.instances import Lives
+from collector.store.join import Joiner
+from collector.store.ledger import Ledger
+from collector.store.migrate import migrate, migrations, schema_version
+from collector.store.reader import DuckReader
+from collector.store.rows import EdgeSets, Rows, add_host_rows, add_scrape, arrow
+from collector.store.sqlfiles import sql
+from collector.store.tables import import_table
+from signals.errors import StoreError
+from signals.records import HostRows, Identity, Scrape
+
+#: The newest file format that DuckDB 1.5.5 and 2.x both read.
+STORAGE_VERSION = "v1.5.0"
+PACKAGE = "collector.store"
+
+
+class Store:
+    """A sloscope database. All writes go through one lock; every reader takes its own cursor."""
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection, path: Path | None) -> None:
+        self.path = path
+        self._connection = connection
+        self._lock = threading.RLock()
+        self._types = _table_types(connection)
+        self._ledger = Ledger()
+        self._ledger.add(_identities(connection))
+        self._edges = EdgeSets(_edge_sets(connection))
+        self._lives = _lives(connection)
+        self._joiner = Joiner(connection)
+
+    @classmethod
+    def open(
+        cls,
+        path: str | Path | None,
+        *,
+        memory_limit: str | None = None,
+        threads: int | None = None,
+        upgrade: bool = False,
+    ) -> Store:
+        """Open or create the file at `path` (None: in memory).
+
+        Raise StoreError when another process owns it, when its schema is older (unless `upgrade`) or newer.
+        """
+        target = None if path is None else Path(path)
+        config: dict[str, str | bool | int | float | list[str]] = {"storage_compatibility_version": STORAGE_VERSION}
+        if memory_limit is not None:
+            config["memory_limit"] = memory_limit
+        if threads is not None:
+            config["threads"] = str(threads)
+        try:
+            connection = duckdb.connect(":memory:" if target is None else str(target), config=config)
+        except duckdb.Error as error:
+            raise StoreError(_why_not_opened(target, error)) from error
+        try:
+            connection.execute("set TimeZone = 'UTC'")
+            version = schema_version(connection)
+            if 0 < version < migrations()[-1].number and not upgrade:
+                raise StoreError(
+                    f"{target} has schema {version}, this sloscope writes {migrations()[-1].number}: "
+                    f"run `sloscope migrate --db {target}`"
+                )
+            migrate(connection)
+            return cls(connection, target)
+        except BaseException:
+            connection.close()
+            raise
+
+    def commit(self, batches: Sequence[Batch]) -> list[bool]:
+        """Store batches that are not yet known, in one transaction; return which were new; StoreError stores none."""
+        with self._lock:
+            fresh: list[Batch] = []
+            identities: set[Identity] = set()
+            new = []
+            for batch in batches:
+                known = self._ledger.known(batch.identity) or batch.identity in identities
+                new.append(not known)
+                if not known:
+                    identities.add(batch.identity)
+                    fresh.append(batch)
+            if fresh:
+                self._write(fresh, identities)
+            return new
+
+    def _write(self, batches: Sequence[Batch], identities: set[Identity]) -> None:
+        rows = Rows()
+        tables: list[TableBatch] = []
+        halves: list[HalfBatch] = []
+        lives: list[dict[str, object]] = []
+        now = datetime.now(UTC)
+        for identity in identities:
+            rows.add(
+                "ledger",
+                {
+                    "agent": identity.agent,
+                    "epoch": identity.epoch,
+                    "sequence": identity.sequence,
+                    "received_at": now,
+                },
+            )
+        for batch in batches:
+            if isinstance(batch, Scrape):
+                add_scrape(batch, rows, self._edges)
+                lives.extend(self._lives.observe(batch))
+                if batch.error:
+                    rows.add("quality", _quality(now, batch.target.instance, f"scrape_{batch.state}", 1, batch.error))
+            elif isinstance(batch, HostRows):
+                add_host_rows(batch, rows)
+            elif isinstance(batch, HalfBatch):
+                halves.append(batch)
+                if batch.empty:
+                    rows.add("quality", _quality(now, batch.identity.agent, "empty_span", batch.empty, None))
+            else:
+                tables.append(batch)
+        lives.extend(rows.tables.pop("instances", []))
+        cursor = self._connection
+        cursor.execute("begin")
+        try:
+            for table, found in rows.tables.items():
+                self._insert(table, found)
+            for half_batch in halves:
+                add_halves(cursor, half_batch)
+            for table_batch in tables:
+                import_table(cursor, table_batch)
+            if lives:
+                self._merge_lives(lives)
+            cursor.execute("commit")
+        except (duckdb.Error, pa.ArrowException) as error:
+            self._rollback()
+            raise StoreError(f"nothing of {len(batches)} batches was stored: {error}") from error
+        except BaseException:
+            self._rollback()
+            raise
+        self._ledger.add(identities)
+        self._joiner.observe(batches)
+
+    def _rollback(self) -> None:
+        self._connection.execute("rollback")
+        self._edges = EdgeSets(_edge_sets(self._connection))
+        self._lives = _lives(self._connection)
+
+    def _insert(self, table: str, found: list[dict[str, object]]) -> None:
+        incoming = arrow(table, found, self._types[table])
+        self._connection.register("incoming", incoming)
+        columns = ", ".join(f'"{name}"' for name in incoming.column_names)
+        statement = f"insert into store.{table} ({columns}) select {columns} from incoming"  # noqa: S608  # own names only
+        self._connection.execute(statement)
+        self._connection.unregister("incoming")
+
+    def _merge_lives(self, lives: list[dict[str, object]]) -> None:
+        incoming = arrow("instances", [_full(row, self._types["instances"]) for row in lives], self._types["instances"])
+        self._connection.register("incoming_lives", incoming)
+        for name in ("instances_insert", "instances_update"):
+            self._connection.execute(sql(PACKAGE, name))
+        self._connection.unregister("incoming_lives")
+
+    def record_quality(
+        self, kind: str, count: int = 1, *, source: str | None = None, example: str | None = None
+    ) -> None:
+        """Count something that was wrong with what came in; visible in `data_quality`."""
+        with self._lock:
+            self._insert("quality", [_quality(datetime.now(UTC), source, kind, count, example)])
+
+    def join(self) -> int:
+        """Join what is pending into requests, in its own transaction; return the number of requests written."""
+        with self._lock:
+            return self._joiner.join()
+
+    def reader(self) -> DuckReader:
+        """Return a Reader over the public views."""
+        return DuckReader(self._connection)
+
+    def cursor(self) -> duckdb.DuckDBPyConnection:
+        """Return a cursor of its own (a snapshot per statement); the caller closes it."""
+        cursor = self._connection.cursor()
+        cursor.execute("set TimeZone = 'UTC'")
+        return cursor
+
+    def write_lock(self) -> threading.RLock:
+        """Return the lock that every writer holds; jobs that write take it."""
+        return self._lock
+
+    def checkpoint(self) -> None:
+        with self._lock:
+            self._connection.execute("checkpoint")
+
+    def close(self) -> None:
+        with self._lock:
+            self._connection.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def _quality(ts: datetime, source: str | None, kind: str, count: int, example: str | None) -> dict[str, object]:
+    return {"ts": ts, "source": source, "kind": kind, "count": count, "example": example and example[:500]}
+
+
+def _full(row: dict[str, object], types: dict[str, str]) -> dict[str, object]:
+    return {name: row.get(name) for name in types}
+
+
+def _why_not_opened(path: Path | None, error: duckdb.Error) -> str:
+    text = str(error).splitlines()[0]
+    if "lock" in text.lower():
+        return f"{path} is open in another process; ask its server (--url), or stop it: {text}"
+    return f"{path} cannot be opened: {text}"
+
+
+def _table_types(connection: duckdb.DuckDBPyConnection) -> dict[str, dict[str, str]]:
+    found: dict[str, dict[str, str]] = {}
+    statement = (
+        "select table_name, column_name, data_type from duckdb_columns() where schema_name = 'store' "
+        "order by table_name, column_index"
+    )
+    for table, column, kind in connection.execute(statement).fetchall():
+        plain = kind.replace("TIMESTAMP WITH TIME ZONE", "TIMESTAMPTZ").replace(", ", ",")
+        found.setdefault(table, {})[column] = plain
+    return found
+
+
+def _identities(connection: duckdb.DuckDBPyConnection) -> list[Identity]:
+    rows = connection.execute("select agent, epoch, sequence from store.ledger").fetchall()
+    return [Identity(agent, epoch, sequence) for agent, epoch, sequence in rows]
+
+
+def _edge_sets(connection: duckdb.DuckDBPyConnection) -> dict[tuple[float, ...], int]:
+    rows = connection.execute("select edges, edge_set from store.edge_sets").fetchall()
+    return {tuple(edges): number for edges, number in rows}
+
+
+def _lives(connection: duckdb.DuckDBPyConnection) -> Lives:
+    lives = Lives()
+    statement = "select instance, model, max(started_at) from store.instances where stopped_at is null group by all"
+    for instance, model, started_at in connection.execute(statement).fetchall():
+        if started_at is not None:
+            lives.remember(instance, model, started_at)
+    return lives
