@@ -1,0 +1,72 @@
+"""Says whether KV memory ran full so that running requests were thrown out and recomputed; never mere waiting."""
+
+from __future__ import annotations
+
+from analytics.rootcause.facts.seats import fullest
+from analytics.rootcause.form import Cause, Clause, Finding, cannot_tell, judge, peaked, ramp, steady, told
+from analytics.rootcause.scene import Scene
+from analytics.rootcause.shift import Shift
+
+
+def weigh(scene: Scene) -> Finding:
+    where = _worst(scene)
+    kv = scene.engine.shift("kv_usage_max_ratio", where) or scene.engine.shift("kv_usage_ratio", where)
+    peak = scene.engine.shift("kv_peak", where)
+    thrown = scene.engine.total("preemptions", where)
+    if kv is None:
+        return cannot_tell("kv_usage_ratio", "preemptions")
+    highest = peak.peak if peak is not None else kv.peak
+    full = Shift(kv.signal, kv.before, kv.during, kv.spread, kv.low, max(highest, kv.peak))
+    seats = fullest(scene)
+    under = None
+    if seats is not None and seats.running is not None and seats.cap and seats.cap_before:
+        under = ramp(seats.running.during / max(seats.cap, seats.cap_before), 1.0, 0.8)
+    clauses = [
+        Clause("kv_usage_ratio", ramp(full.peak, 0.85, 0.95), 1, peaked(full, "KV memory is full"), gate=True),
+        Clause("preemptions", _thrown(scene, thrown), 3, peaked(thrown, "running requests were preempted"), gate=True)
+        if thrown is not None
+        else Clause("preemptions", None),
+        Clause("kv_usage_ratio", ramp(full.rise, 0.05, 0.3), 1),
+        Clause("running", under, 0.5, told(seats.running, "fewer run than there are seats") if seats else None),
+        Clause("queue_depth", ramp(seats.queue.peak, 0, 3), 0.5, peaked(seats.queue, "requests wait"))
+        if seats
+        else Clause("queue_depth", None),
+        Clause("requests", steady(scene.arrivals, 1.3, 2.2), 1.5, told(scene.arrivals, "not simply more requests")),
+    ]
+    return judge(_segment(scene, where), clauses)
+
+
+def _thrown(scene: Scene, thrown: Shift) -> float | None:
+    """Say how far preemptions rose: from none to a few is enough, from many to a few more is not."""
+    steps = max(len(scene.observations.during_steps), 1)
+    events, usual = thrown.during * steps, thrown.before * steps
+    return min(ramp(events - usual, 1, 5) or 0.0, ramp((events + 0.5) / (usual + 0.5), 1.5, 4) or 0.0)
+
+
+def _worst(scene: Scene) -> str | None:
+    preempted = scene.engine.by_source("preemptions")
+    if not preempted or max(shift.rise for shift in preempted.values()) <= 0:
+        return None
+    return max(preempted, key=lambda name: preempted[name].rise)
+
+
+def _segment(scene: Scene, where: str | None) -> dict[str, str]:
+    """Name the instance only where it alone suffers."""
+    preempted = scene.engine.by_source("preemptions")
+    if where is None or len(preempted) < 2:
+        return {}
+    total = sum(max(shift.rise, 0.0) for shift in preempted.values())
+    return {"instance": where} if preempted[where].rise > 0.7 * total else {}
+
+
+CAUSE = Cause(
+    "preemption",
+    "KV memory is full and running requests are preempted",
+    "capacity",
+    ("kv_usage_ratio", "preemptions"),
+    ("queue", "prefill", "decode", "other", "transfer"),
+    ("output_tail", "config_regression", "routing_hotspot"),
+    "Compare KV capacity in tokens with running × their length; count recomputed tokens.",
+    "More KV memory (fewer weights per GPU, quantised KV), fewer seats, or a length limit.",
+    weigh,
+)

@@ -1,0 +1,50 @@
+"""Says whether more requests came than the fleet has seats for; never where engines themselves became slower."""
+
+from __future__ import annotations
+
+from analytics.rootcause.facts.demand import brought_by, surprise
+from analytics.rootcause.facts.seats import fullest
+from analytics.rootcause.facts.service import prefill_pace
+from analytics.rootcause.form import Cause, Clause, Finding, judge, peaked, ramp, rose, steady, told
+from analytics.rootcause.scene import Scene
+
+
+def weigh(scene: Scene) -> Finding:
+    arrivals, seats, pace = scene.arrivals, fullest(scene), prefill_pace(scene)
+    segment = brought_by(scene)
+    clauses = [
+        Clause("requests", rose(arrivals, 1.1, 1.4), 2, told(arrivals, "more requests arrived per second"), gate=True),
+        Clause("requests", ramp(surprise(arrivals, scene.observations.seconds_during), 3, 6), gate=True),
+        Clause("queue_seconds", scene.stage_share("queue"), 2),
+        Clause("prefill_seconds", steady(pace, 1.3, 2.0), 1, told(pace, "engines compute a token as fast as before")),
+        Clause("instance", ramp(_everywhere(scene), 0.3, 0.7), 1.5),
+    ]
+    if seats is not None:
+        clauses += [
+            Clause("queue_depth", ramp(seats.queue.peak, 0, 4), 1, peaked(seats.queue, "requests wait for a seat")),
+            Clause(
+                "running", seats.pinned, 0.5, peaked(seats.running, "every seat is taken: admission by max sequences")
+            ),
+        ]
+        if seats.kv is not None:
+            innocent = "KV memory has room: it is innocent" if seats.kv.peak < 0.9 else "KV memory is full as well"
+            clauses.append(Clause("kv_usage_ratio", 1.0, 0.2, peaked(seats.kv, innocent)))
+    return judge(segment, clauses)
+
+
+def _everywhere(scene: Scene) -> float:
+    """Return how well "everything got worse" accounts for the rise: a spike of traffic spares no instance."""
+    return max(scene.fit({}), 0.5 if not scene.segments else 0.0)
+
+
+CAUSE = Cause(
+    "traffic_spike",
+    "More requests arrived than the fleet can serve in time",
+    "traffic",
+    ("requests",),
+    ("queue", "prefill", "decode", "other"),
+    ("region_loss", "fewer_instances"),
+    "Compare arrivals per second with the capacity that `scale` measured; see which tenant brought them.",
+    "Add instances ahead of the next rise (`scale`, `forecast`), or limit the tenant that brought it.",
+    weigh,
+)

@@ -1,0 +1,140 @@
+"""Ranks the root causes of one incident and says how sure that is; everything it says is in the scene it was given."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from analytics.rootcause.causes import CAUSES
+from analytics.rootcause.changelog import AlignedChange
+from analytics.rootcause.confidence import Features, probability
+from analytics.rootcause.form import Cause, Finding
+from analytics.rootcause.scene import Scene
+
+#: A cause below this strength is not told at all.
+WEAKEST = 0.12
+#: A look-alike at least this strong takes the cause that must lose to it down with it.
+STRONG_RIVAL = 0.45
+#: How much of its strength a cause keeps beside a strong rival that it must lose to.
+BESIDE_RIVAL = 0.45
+#: How much of its strength a cause keeps when most of the extra time is in a stage that it cannot cause.
+WRONG_STAGE = 0.3
+#: Below this confidence the verdict is "inconclusive".
+SURE = 0.5
+TOLD = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """A cause with its finding, the `score` it ranks by and the `confidence` that it is the one."""
+
+    cause: Cause
+    finding: Finding
+    score: float
+    confidence: float
+    change: AlignedChange | None
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosis:
+    """The ranked causes; `verdict` explained or inconclusive; `missing` = signals that would settle it."""
+
+    verdict: str
+    stage: str | None
+    change_kind: str | None
+    causes: tuple[Ranked, ...]
+    missing: tuple[str, ...]
+    features: Features
+
+
+def diagnose(scene: Scene, z: float) -> Diagnosis:
+    """Weigh every cause against the scene; `z` is how significant the change was."""
+    findings = {name: cause.weigh(scene) for name, cause in CAUSES.items()}
+    scores = _scores(scene, findings)
+    order = sorted((name for name in scores if scores[name] >= WEAKEST), key=lambda name: -scores[name])
+    features = _features(scene, order, scores, findings, z)
+    sure = probability(features) if order else 0.0
+    ranked = tuple(
+        Ranked(
+            CAUSES[name],
+            findings[name],
+            scores[name],
+            _confidence(sure, scores, order, place),
+            _related(scene, CAUSES[name], findings[name]),
+        )
+        for place, name in enumerate(order[:TOLD])
+    )
+    verdict = "explained" if ranked and ranked[0].confidence >= SURE else "inconclusive"
+    stage = scene.stages.leading if scene.stages is not None else None
+    return Diagnosis(
+        verdict,
+        stage,
+        _kind(scene, ranked),
+        ranked,
+        _missing(findings, order, verdict == "inconclusive"),
+        features,
+    )
+
+
+def _scores(scene: Scene, findings: dict[str, Finding]) -> dict[str, float]:
+    """Return strengths after the stage and the look-alikes have had their say; unknown causes are left out."""
+    stage = scene.stages.leading if scene.stages is not None else None
+    raw = {
+        name: found.strength * (1.0 if stage is None or stage in CAUSES[name].stages else WRONG_STAGE)
+        for name, found in findings.items()
+        if found.strength is not None
+    }
+    settled = dict(raw)
+    for name in raw:
+        if any(raw.get(rival, 0.0) >= max(STRONG_RIVAL, 0.6 * raw[name]) for rival in CAUSES[name].loses_to):
+            settled[name] = raw[name] * BESIDE_RIVAL
+    return settled
+
+
+def _features(
+    scene: Scene, order: list[str], scores: dict[str, float], findings: dict[str, Finding], z: float
+) -> Features:
+    top = scores[order[0]] if order else 0.0
+    second = scores[order[1]] if len(order) > 1 else 0.0
+    told = sum(1 for found in findings.values() if found.strength is not None)
+    fit = scene.fit(findings[order[0]].segment) if order else 0.0
+    change = max((c.weight * (1 - c.placebo) for c in scene.changes), default=0.0)
+    return Features(top, second, z, fit, told / len(findings), change)
+
+
+def _confidence(sure: float, scores: dict[str, float], order: list[str], place: int) -> float:
+    """Give the first its probability and share the rest among the others by score."""
+    if place == 0:
+        return sure
+    rest = sum(scores[name] for name in order[1:])
+    return (1 - sure) * scores[order[place]] / max(rest + 0.3, 1e-9)
+
+
+def _related(scene: Scene, cause: Cause, finding: Finding) -> AlignedChange | None:
+    """Return the best-aligned change, the kind that the cause speaks of first."""
+    wanted = {"release_regression": "release", "config_regression": "config", "routing_hotspot": "routing"}.get(
+        cause.id
+    )
+    near = [change for change in scene.changes if change.weight >= 0.1]
+    fitting = [change for change in near if change.kind == wanted]
+    return (fitting or near or [None])[0]
+
+
+def _kind(scene: Scene, ranked: Iterable[Ranked]) -> str | None:
+    first = next(iter(ranked), None)
+    if first is not None:
+        return first.cause.kind
+    mixture = scene.mixture
+    return "traffic" if mixture.mix_share > 0.5 else "serving"
+
+
+def _missing(findings: dict[str, Finding], order: list[str], inconclusive: bool) -> tuple[str, ...]:
+    """Return what was not recorded: of the causes that rank and, when nothing is sure, of all that could not tell."""
+    names: dict[str, None] = {}
+    for name in order[:3]:
+        names.update(dict.fromkeys(findings[name].missing))
+    if inconclusive:
+        for found in findings.values():
+            if found.strength is None:
+                names.update(dict.fromkeys(found.missing))
+    return tuple(names)
