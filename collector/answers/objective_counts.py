@@ -20,7 +20,7 @@ from signals.lengths import LENGTH_BUCKETS
 Scope = tuple[str | None, ...]
 #: SLI sources, best first in a model hour; the numbers are slo_counts.sql's.
 SOURCES: Mapping[int, str] = {2: "gateway", 1: "log", 0: "engine", -1: "page"}
-_TICK = timedelta(microseconds=1)
+_TICK, _HOUR, _DAY = timedelta(microseconds=1), timedelta(hours=1), timedelta(days=1)
 
 
 @dataclass(slots=True)
@@ -51,24 +51,80 @@ def scope_parameters(objective: Objective) -> dict[str, object]:
 
 
 def window_counts(
-    reader: Reader, objective: Objective, starts: Sequence[datetime], until: datetime
+    reader: Reader,
+    objective: Objective,
+    starts: Sequence[datetime],
+    until: datetime,
+    *,
+    stored_before: datetime | None = None,
 ) -> dict[Scope, list[Tally]]:
-    """Return for every scope its tallies of [start, until) for each of `starts`, which may be in any order."""
-    order = sorted(range(len(starts)), key=lambda place: starts[place])
-    ordered = [starts[place] for place in order]
+    """Return for every scope its tallies of [start, until) for each of `starts`, ascending.
+
+    Minutes before `stored_before` (a whole hour) come from stored counts of the objective's revision, later ones from
+    requests and pages.
+    """
     rings: dict[Scope, list[Tally]] = {}
-    for columns, from_pages in _requests_then_pages(reader, objective, ordered, until, by_minute=False):
+    opened = list(starts)
+    if stored_before is not None:
+        for scope, ring, tally, _ in stored_tallies(reader, objective, starts, stored_before):
+            if tally.good or tally.bad or tally.excluded:
+                rings.setdefault(scope, [Tally() for _ in starts])[ring - 1].add(tally)
+        opened = [max(start, stored_before) for start in starts]
+    for columns, from_pages in _requests_then_pages(reader, objective, opened, until, by_minute=False):
         for scope, ring, tally in _tallies(objective, columns, from_pages=from_pages):
             rings.setdefault(scope, [Tally() for _ in starts])[ring - 1].add(tally)
-    found: dict[Scope, list[Tally]] = {}
-    for scope, tallies in rings.items():
-        outward = [Tally() for _ in starts]
-        for place in range(len(starts) - 1, -1, -1):
-            outward[place].add(tallies[place])
-            if place + 1 < len(starts):
-                outward[place].add(outward[place + 1])
-        found[scope] = [outward[order.index(place)] for place in range(len(starts))]
+    for tallies in rings.values():
+        for inner, outer in zip(tallies[:0:-1], tallies[-2::-1], strict=True):
+            outer.add(inner)
+    return rings
+
+
+def stored_tallies(
+    reader: Reader, objective: Objective, starts: Sequence[datetime], until: datetime
+) -> list[tuple[Scope, int, Tally, int]]:
+    """Return (scope, ring, tally, unattributed) of stored counts in [starts[0], until); bad without unattributed."""
+    columns = reader.columns(
+        "slo_stored_counts",
+        objective=objective.name,
+        revision=objective.revision,
+        since=min(starts),
+        until=until,
+        starts=list(starts),
+    )
+    found = []
+    for place, ring in enumerate(columns["ring"].astype(np.int64).tolist()):
+        scope = tuple(columns[name][place] for name in DIMENSIONS)
+        hidden = int(columns["unattributed_bad"][place])
+        bad = int(columns["bad"][place]) - (hidden if objective.model_wide else 0)
+        source = "stored" if columns["exact"][place] else "page"
+        tally = Tally(int(columns["good"][place]), bad, int(columns["excluded"][place]), sources={source})
+        found.append((scope, ring, tally, hidden))
     return found
+
+
+def stored_boundary(reader: Reader, objective: Objective, start: datetime, until: datetime) -> datetime | None:
+    """Return the whole hour up to which stored counts stand in because raw requests do not reach back to `start`.
+
+    A day more than what is gone, since requests that arrived before the oldest kept one may have ended after it.
+    None where raw requests reach back far enough or nothing is stored for this revision.
+    """
+    oldest_raw = _first(reader.columns("slo_raw_span")["oldest"])
+    if oldest_raw is not None and oldest_raw <= start - _DAY:
+        return None
+    span = reader.columns(
+        "slo_stored_span", objective=objective.name, revision=objective.revision, since=start, until=until
+    )
+    newest = _first(span["newest"])
+    if newest is None:
+        return None
+    stored_until = newest.replace(minute=0)
+    if oldest_raw is None:
+        return stored_until + _HOUR
+    return min(stored_until, oldest_raw.replace(minute=0, second=0, microsecond=0) + _DAY + _HOUR)
+
+
+def _first(column: np.ndarray) -> datetime | None:
+    return moment_of(column[0]) if len(column) else None
 
 
 def objective_counts(reader: Reader, objectives: Iterable[Objective], start: datetime, end: datetime) -> Columns:

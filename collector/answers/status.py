@@ -27,6 +27,8 @@ from collector.answers.objective_counts import (
     just_after,
     moment_of,
     share,
+    stored_boundary,
+    stored_tallies,
     unattributed_minutes,
     window_counts,
 )
@@ -92,13 +94,14 @@ def _objective_rows(reader: Reader, now: datetime, objective: Objective) -> list
     rules = rules_of(objective)
     looks = {300, 3_600, objective.window_seconds}
     looks |= {seconds for rule in rules for seconds in (rule.long_seconds, rule.short_seconds)}
-    windows = sorted(looks)
+    windows = sorted(looks, reverse=True)
     starts = [now - timedelta(seconds=seconds) for seconds in windows]
     opening, until = now - timedelta(seconds=objective.window_seconds), just_after(now)
-    counted = window_counts(reader, objective, starts, until)
+    stored_before = stored_boundary(reader, objective, opening, until)
+    counted = window_counts(reader, objective, starts, until, stored_before=stored_before)
     sights = _sights(reader, opening, until)
-    hidden = _unattributed(reader, objective, starts, until)
-    quantiles = _quantiles(reader, objective, opening, until, counted)
+    hidden = _unattributed(reader, objective, starts, until, stored_before)
+    quantiles = _quantiles(reader, objective, opening, until, counted, stored_before)
     for scope in _quiet_scopes(objective, sights):
         if not any(scope[0] == known[0] for known in counted):
             counted[scope] = [Tally() for _ in windows]
@@ -258,12 +261,23 @@ def _quiet_scopes(objective: Objective, sights: Mapping[str | None, Sight]) -> l
 
 
 def _unattributed(
-    reader: Reader, objective: Objective, starts: Sequence[datetime], until: datetime
+    reader: Reader,
+    objective: Objective,
+    starts: Sequence[datetime],
+    until: datetime,
+    stored_before: datetime | None,
 ) -> dict[str | None, list[int]]:
     """Return by model (None where the objective is not by model) the counter-only bad events of each window."""
     found: dict[str | None, list[int]] = {}
+    since = starts[0]
+    if stored_before is not None:
+        since = max(since, stored_before)
+        for scope, ring, _, hidden in stored_tallies(reader, objective, starts, stored_before):
+            sums = found.setdefault(scope[0], [0] * len(starts))
+            for place in range(ring):
+                sums[place] += hidden
     opened = [np.datetime64(start.replace(tzinfo=None, second=0, microsecond=0), "us") for start in starts]
-    for model, minute, count in unattributed_minutes(reader, objective, min(starts), until):
+    for model, minute, count in unattributed_minutes(reader, objective, since, until):
         sums = found.setdefault(model if "model" in objective.by else None, [0] * len(starts))
         for place, opening in enumerate(opened):
             sums[place] += count if minute >= opening else 0
@@ -271,14 +285,20 @@ def _unattributed(
 
 
 def _quantiles(
-    reader: Reader, objective: Objective, start: datetime, until: datetime, counted: Mapping[Scope, Sequence[Tally]]
+    reader: Reader,
+    objective: Objective,
+    start: datetime,
+    until: datetime,
+    counted: Mapping[Scope, Sequence[Tally]],
+    stored_before: datetime | None,
 ) -> dict[Scope, ScopeQuantiles]:
     """Return quantiles by scope: of requests where any were counted, of pages elsewhere."""
-    whole = [max(tallies, key=lambda tally: tally.good + tally.bad) for tallies in counted.values() if tallies]
+    whole = [tallies[0] for tallies in counted.values()]
     from_requests = sum(tally.good + tally.bad for tally in whole if tally.sources - {"page"})
     found: dict[Scope, ScopeQuantiles] = {}
     if any("page" in tally.sources for tally in whole):
         found.update(page_quantiles(reader, objective, start, until))
     if from_requests:
-        found.update(request_quantiles(reader, objective, start, until, binned=from_requests > EXACT_LIMIT))
+        many = from_requests > EXACT_LIMIT
+        found.update(request_quantiles(reader, objective, start, until, binned=many, bins_before=stored_before))
     return found
