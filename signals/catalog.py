@@ -47,8 +47,38 @@ kv_usage_ratio 1 : share of KV blocks in use, mean over ranks
 kv_usage_max_ratio 1 : share of KV blocks in use on the fullest rank
 adapters_running {adapter} : LoRA adapters with running requests
 adapters_waiting {adapter} : LoRA adapters with waiting requests
+grammar_queue_depth {request} : requests waiting for their grammar to be compiled
+paused {request} : requests paused by the engine, for instance while weights are synchronised
+pd_queue_depth {request} : requests between prefill and decode, by stage: bootstrap, inflight, prealloc, transfer
+adapters_resident {adapter} : LoRA adapters in device memory
+adapter_slots {adapter} : LoRA adapters that fit
+spec_draft_count {token} : tokens drafted at a time, as configured; 0 where speculation is off
+spec_accept_length {token} : tokens per verification, the engine's own bonus token included
+kv_tier_used_tokens {token} : tokens held in a lower KV tier, by tier
+kv_tier_used_bytes By : bytes held in a lower KV tier, by tier
+kv_tier_capacity_tokens {token} : tokens that fit in a lower KV tier, by tier
+kv_tier_capacity_bytes By : bytes that fit in a lower KV tier, by tier
+kv_tier_usage_ratio 1 : share of a KV tier in use, by tier
+adapter_slots_used_ratio 1 : share of the adapter slots in use
 gateway_in_flight {request} : requests inside the gateway
 gateway_deployment_state 1 : 0 healthy, 1 partial, 2 complete outage
+gateway_queue_depth {request} : requests waiting in the gateway for an instance
+gateway_queue_tokens {token} : their input tokens
+gateway_before_first_token {request} : requests from arrival to first token, prefill included
+gateway_instances_healthy {instance} : instances that the gateway can use
+gateway_index_nodes {node} : entries of the gateway's prefix index
+gateway_index_bytes By : memory of the gateway's prefix index
+gateway_worker_kv_blocks {block} : KV blocks that the gateway thinks an instance uses, by worker
+gateway_worker_prefill_tokens {token} : prefill tokens that the gateway thinks an instance has ahead, by worker
+gateway_adapter_requests {request} : requests inside the gateway, by adapter
+gateway_pool_queue_depth {request} : mean queue depth of a pool's instances as the gateway sees it, by pool
+gateway_pool_running {request} : mean running requests of a pool's instances as the gateway sees it, by pool
+gateway_pool_kv_usage_ratio 1 : mean KV use of a pool's instances as the gateway sees it, by pool
+controller_replicas {instance} : instances that another controller counts, by role
+controller_proposed_replicas {instance} : instances that another controller wants, by role
+controller_demand {request}/s : requests per second that another controller saw or forecast
+controller_ttft_seconds s : time to first token that another controller saw, estimates or aims at
+controller_gpu_hours h : GPU time that another controller counts
 """,
     ),
     *_signals(
@@ -73,17 +103,37 @@ finished_by_reason {request} : the same by finish reason
 rejected {request} : refused at admission
 queue_seconds_sum s : waiting time of finished requests
 prefill_seconds_sum s : prefill time of finished requests
+decode_seconds_sum s : decode time of requests
+prompt_tokens_by_tenant {token} : input tokens by the tenant that the engine was told
+generation_tokens_by_tenant {token} : output tokens by the tenant that the engine was told
 spec_drafts {step} : speculative verifications
 spec_draft_tokens {token} : drafted tokens
 spec_accepted_tokens {token} : drafted tokens that were accepted
 spec_accepted_by_position {token} : accepted tokens by draft position
 grammar_seconds s : time compiling grammars
+grammar_requests {request} : requests with a grammar
+grammar_cache_hits {request} : grammars found compiled
+grammar_failures {request} : grammars that were given up, by reason
+structured_requests {request} : requests with constrained output
+expert_balance_sum 1 : sum over steps of mean expert load divided by the largest; 1 is balanced
+expert_balance_count {step} : steps in that sum
+adapter_loads {adapter} : LoRA adapters loaded
+adapter_evictions {adapter} : LoRA adapters unloaded to make room
+worker_errors {request} : requests that failed inside a worker, by reason
 kv_transfer_bytes By : KV bytes moved between instances
 kv_transfer_seconds s : time of those moves
 kv_transfer_failures {transfer} : moves that failed
 kv_leases_expired {request} : prefilled requests whose KV was never fetched
 kv_offload_load_bytes By : KV bytes read back from a lower tier
 kv_offload_store_bytes By : KV bytes written to a lower tier
+kv_tier_query_tokens {token} : tokens looked up in a lower KV tier, by tier
+kv_tier_hit_tokens {token} : tokens found in a lower KV tier, by tier
+kv_tier_read_tokens {token} : tokens read back from a lower KV tier, by tier
+kv_tier_write_tokens {token} : tokens written to a lower KV tier, by tier
+kv_tier_evicted_tokens {token} : tokens evicted from a KV tier, by tier
+kv_tier_evicted_bytes By : bytes evicted from a KV tier, by tier
+kv_tier_blocks_moved {block} : KV blocks moved between tiers, by from and to
+kv_tier_failures {operation} : reads and writes of a KV tier that failed, by tier
 http_requests {request} : HTTP answers by status class
 gateway_input_tokens {token} : input tokens that the gateway counted
 gateway_output_tokens {token} : output tokens that the gateway counted
@@ -91,7 +141,15 @@ gateway_cached_tokens {token} : cached input tokens that the gateway counted
 gateway_spend_usd USD : what the gateway charged
 gateway_requests {request} : gateway answers by status
 gateway_failures {request} : failed gateway requests by status
+gateway_upstream_failures {request} : tries that an instance failed, by status
 gateway_fallbacks {request} : requests that another deployment served
+gateway_retries {request} : tries after the first, by kind
+gateway_rejected {request} : requests that the gateway refused, by reason
+gateway_aborted {request} : requests whose client left
+gateway_adapter_loads {adapter} : adapters that the gateway had loaded
+gateway_route_hit_tokens {token} : input tokens cached on the instance that the gateway chose
+gateway_route_best_hit_tokens {token} : input tokens cached on the best instance it could have chosen
+gateway_slo_violations {request} : requests that missed the target the gateway was given, by kind
 """,
     ),
     *_signals(
@@ -108,6 +166,11 @@ gateway_upstream_seconds s : the gateway's wait for the engine
 gateway_overhead_seconds s : the gateway's own work
 gateway_queue_seconds s : waiting inside the gateway
 gateway_tpot_seconds s : time per output token as the gateway saw it
+gateway_itl_seconds s : inter-token latency as the gateway saw it
+gateway_input_length_tokens {token} : input length as the gateway counted it
+gateway_output_length_tokens {token} : output length as the gateway counted it
+gateway_stage_seconds s : time in one stage of the gateway, by stage
+gateway_router_seconds s : time to choose an instance
 """,
     ),
     *_signals(
@@ -122,6 +185,10 @@ output_length_tokens {token} : output length of finished requests
 step_length_tokens {token} : tokens per engine iteration
 kv_transfer_latency_seconds s : one KV move
 kv_transfer_size_bytes By : one KV move
+kv_tier_read_seconds s : one read from a lower KV tier, by tier
+kv_tier_write_seconds s : one write to a lower KV tier, by tier
+grammar_compile_seconds s : one grammar compiled
+adapter_swap_seconds s : one adapter loaded into device memory
 """,
     ),
 ]

@@ -11,6 +11,7 @@ SloscopeError
 ├── StoreError           the database refuses: locked, newer, read-only, full
 ├── QueryRefusedError    ad-hoc SQL that the guard does not let through
 ├── PermissionDeniedError a token is missing or lacks the scope
+├── RateLimitedError     a client asks more often than it may
 └── UnreachableError     nobody answers at a URL
 """
 
@@ -110,6 +111,13 @@ class PermissionDeniedError(SloscopeError):
 
     http_status = 403
     title = "Permission denied"
+
+
+class RateLimitedError(SloscopeError):
+    """A client asks more often than it may; `retry_after` seconds help."""
+
+    http_status = 429
+    title = "Too many requests"
 
 
 class UnreachableError(SloscopeError):

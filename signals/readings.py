@@ -137,17 +137,24 @@ def advance(state: State | None, page: PageReading) -> tuple[State, tuple[Increm
     absent = {} if restarted else dict(known.absent)
     groups = {}
     results = []
+    everywhere: dict[str, float] | None = None
     for reading in page.readings:
         shape = reading.shape
         group = (shape.model, shape.role)
         last_keys, last_values = known.groups.get(group, ((), ()))
+        if group not in known.groups and known.groups and not restarted:
+            # A page that only now names its model: its series are known under another group.
+            if everywhere is None:
+                everywhere = {k: v for keys, held in known.groups.values() for k, v in zip(keys, held, strict=True)}
+            last_keys, last_values = tuple(everywhere), tuple(everywhere.values())
         deltas, kept, resets = _deltas(shape.keys, reading.values, last_keys, last_values, absent, restarted)
         groups[group] = (shape.keys, kept)
         results.append(_increments(reading, deltas if not first else None, resets))
     for group, (keys, values) in known.groups.items():
+        if restarted or groups.get(group, ((), ()))[0] is keys:
+            continue
         present = set(groups.get(group, ((), ()))[0])
-        if not restarted:
-            absent.update((key, value) for key, value in zip(keys, values, strict=True) if key not in present)
+        absent.update((key, value) for key, value in zip(keys, values, strict=True) if key not in present)
     for keys, _ in groups.values():
         if absent:
             for key in keys:
@@ -208,7 +215,8 @@ def _increments(reading: Reading, deltas: list[float] | None, resets: int) -> In
         histograms.append(increment)
         for name_as, amount in ((histogram.sum_as, increment.sum), (histogram.count_as, float(increment.count))):
             if name_as is not None:
-                counters[(name_as, ())] = counters.get((name_as, ()), 0.0) + amount
+                name = (name_as, histogram.attributes)
+                counters[name] = counters.get(name, 0.0) + amount
     return Increments(
         shape.model, shape.role, reading.gauges, counters, tuple(histograms), resets, any(delta > 0 for delta in deltas)
     )

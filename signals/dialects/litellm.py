@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from signals.dialects.form import COUNTER, GAUGE, HISTOGRAM, Dialect, Rule
+from signals.dialects.form import COUNTER, GAUGE, HISTOGRAM, Dialect, Rule, families
 from signals.dialects.genai import first_reason, number, text, whole
 from signals.spans import RequestHalf, Scalar, Span
 
@@ -49,22 +49,39 @@ RULES: tuple[Rule, ...] = (
     Rule("gateway_spend_usd", ("litellm_spend_metric",), COUNTER, by=_TENANT),
     Rule(
         "gateway_requests",
-        ("litellm_proxy_total_requests_metric",),
+        ("litellm_proxy_total_requests_metric{requested_model=*}",),
         COUNTER,
         by={**_TENANT, "status_code": "status"},
         expected=True,
     ),
     Rule(
         "gateway_failures",
-        ("litellm_proxy_failed_requests_metric",),
+        ("litellm_proxy_failed_requests_metric{requested_model=*}",),
         COUNTER,
         by={**_TENANT, "exception_status": "status"},
     ),
     Rule("gateway_fallbacks", ("litellm_deployment_successful_fallbacks",), COUNTER, by={"requested_model": "model"}),
+    Rule(
+        "gateway_upstream_failures",
+        ("litellm_deployment_failure_responses",),
+        COUNTER,
+        by={"litellm_model_name": "model", "exception_status": "status"},
+    ),
     Rule("gateway_in_flight", ("litellm_in_flight_requests",), GAUGE),
     Rule(
         "gateway_deployment_state", ("litellm_deployment_state",), GAUGE, by={"litellm_model_name": "model"}, over="max"
     ),
+)
+
+#: Labels that name a person or a secret: they stay out of everything that is kept.
+PRIVATE = ("user_email", "client_ip", "hashed_api_key", "api_key_alias", "end_user", "user", "user_agent")
+
+IGNORED = families(
+    "litellm_",
+    """total_tokens_metric requests_metric active_users total_users cache_misses_metric cache_hits_metric
+    callback_logging_failures_metric check_batch_cost_* deployment_success_responses deployment_total_requests
+    provider_cache_read_input_tokens_metric remaining_* teams_count llm_api_failed_requests_metric
+    overhead_with_guardrails_latency_metric""",
 )
 
 
@@ -189,5 +206,6 @@ LITELLM = Dialect(
     default_role=None,
     halves=halves,
     paths=("/metrics/", "/metrics"),
-    ignored=("litellm_total_tokens_metric", "litellm_requests_metric", "litellm_active_users", "litellm_total_users"),
+    ignored=IGNORED,
+    private=PRIVATE,
 )

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
+from signals.dialects.dynamo import DYNAMO
+from signals.dialects.dynamo_worker import DYNAMO_WORKER
 from signals.dialects.form import Dialect, normal
 from signals.dialects.litellm import LITELLM
+from signals.dialects.llamacpp import LLAMACPP
+from signals.dialects.sglang import SGLANG
+from signals.dialects.trtllm import TRTLLM
 from signals.dialects.vllm import VLLM
 from signals.errors import UnknownNameError
 from signals.pages import Layout
 from signals.spans import RequestHalf, Span
 
 #: In the order of detection: gateways and routers before engines whose names they may repeat.
-DIALECTS: dict[str, Dialect] = {dialect.engine: dialect for dialect in (LITELLM, VLLM)}
+DIALECTS: dict[str, Dialect] = {
+    dialect.engine: dialect for dialect in (DYNAMO, DYNAMO_WORKER, LITELLM, VLLM, SGLANG, TRTLLM, LLAMACPP)
+}
 
 
 def get(engine: str) -> Dialect:
@@ -24,13 +31,32 @@ def get(engine: str) -> Dialect:
 
 
 def detect(layout: Layout) -> Dialect | None:
-    """Return the dialect that most of the page's families belong to, or None when none does."""
+    """Return the dialect of a page, or None when it speaks none: a mark decides, else most families do."""
     families = {normal(series.family) for series in layout.series}
+    for dialect in DIALECTS.values():
+        if dialect.marks and any(family.startswith(dialect.marks) for family in families):
+            return dialect
     scores = {
-        dialect.engine: sum(family.startswith(dialect.prefixes) for family in families) for dialect in DIALECTS.values()
+        dialect.engine: sum(family.startswith(dialect.prefixes) for family in families)
+        for dialect in DIALECTS.values()
+        if not dialect.marks
     }
     best = max(scores, key=lambda engine: scores[engine])
     return DIALECTS[best] if scores[best] else None
+
+
+def repeated(layout: Layout) -> str | None:
+    """Return the engine whose own families a Dynamo worker's page repeats: a direct scrape of it would count twice."""
+    families = {normal(series.family) for series in layout.series}
+    if not any(family.startswith(DYNAMO_WORKER.marks) for family in families):
+        return None
+    engines = (VLLM, SGLANG, TRTLLM)
+    return next((e.engine for e in engines if any(name.startswith(e.prefixes) for name in families)), None)
+
+
+def log_half(record: Mapping[str, object]) -> RequestHalf | None:
+    """Return the request half of one JSON line of any request log that a dialect knows, or None."""
+    return next((half for dialect in DIALECTS.values() if (half := dialect.line(record)) is not None), None)
 
 
 def request_halves(spans: Iterable[Span]) -> list[RequestHalf]:

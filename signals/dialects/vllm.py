@@ -101,7 +101,12 @@ IGNORED = (
     "vllm:request_prefill_kv_computed_tokens", "vllm:kv_block_lifetime_seconds",
     "vllm:kv_block_idle_before_evict_seconds", "vllm:kv_block_reuse_gap_seconds", "vllm:corrupted_requests",
     "vllm:num_requests_kv_fetch_by_stage", "vllm:watermark_requests", "vllm:tool_call_parser_invocations",
-    "vllm:gpu_cache_usage_perc", "vllm:time_per_output_token_seconds",
+    "vllm:avg_prompt_throughput_toks_per_s", "vllm:avg_generation_throughput_toks_per_s",
+    "vllm:cpu_cache_usage_perc", "vllm:num_requests_swapped", "vllm:request_params_best_of",
+    "vllm:gpu_prefix_cache_hit_rate", "vllm:cpu_prefix_cache_hit_rate", "vllm:model_forward_time_milliseconds",
+    "vllm:model_execute_time_milliseconds", "vllm:time_in_queue_requests", "vllm:num_requests_swapped",
+    "vllm:spec_decode_draft_acceptance_rate", "vllm:spec_decode_efficiency", "vllm:spec_decode_num_emitted_tokens",
+    "vllm:prompt_tokens_recomputed",
 )  # fmt: skip
 
 
