@@ -1,0 +1,90 @@
+"""Serves the answers: status, explain, forecast, recommendations, requests; the questions are computed elsewhere."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter, Query, Request
+from fastapi.responses import JSONResponse
+
+from collector.api.inputs import configured_objectives, scaling_inputs
+from collector.api.questions import ask, moment, now_of, seconds_of
+from collector.api.services import Parts
+from collector.security.tokens import READ
+from collector.sqlguard.formats import plain
+
+router = APIRouter(prefix="/api/v1", tags=["answers"])
+NOW = Query(None, description="RFC 3339 time, `newest` for the newest stored one; default: the clock")
+
+
+@router.get("/status", summary="Are the objectives met?")
+async def status(request: Request, parts: Parts, now: str | None = NOW) -> JSONResponse:
+    """Return every objective with counts, budget, burn rates, state and quantiles."""
+    parts.admit(request, READ)
+    return answered(await ask(parts, "status", now_of(parts, now), objectives=configured_objectives(parts)))
+
+
+@router.get("/explain", summary="Why are they not?")
+async def explain(
+    request: Request,
+    parts: Parts,
+    model: str | None = Query(None),
+    metric: str | None = Query(None),
+    from_: str | None = Query(None, alias="from"),
+    to: str | None = Query(None),
+    at: str | None = Query(None),
+    now: str | None = NOW,
+) -> JSONResponse:
+    """Return verdict, stage, causes with evidence, and what is missing."""
+    parts.admit(request, READ)
+    span = {"start": moment(from_, "from"), "end": moment(to, "to"), "at": moment(at, "at")}
+    return answered(await ask(parts, "explain", now_of(parts, now), model=model, metric=metric, **span))
+
+
+@router.get("/forecast", summary="How much demand comes next?")
+async def forecast(
+    request: Request,
+    parts: Parts,
+    model: str = Query(),
+    tenant: str | None = Query(None),
+    signal: str = Query("requests"),
+    horizon: str = Query("24h"),
+    step: str = Query("10m"),
+    timezone: str = Query("UTC"),
+    now: str | None = NOW,
+) -> JSONResponse:
+    """Return the forecast of one signal with its band."""
+    parts.admit(request, READ)
+    return answered(
+        await ask(
+            parts,
+            "forecast",
+            now_of(parts, now),
+            model=model,
+            tenant=tenant,
+            signal=signal,
+            horizon_seconds=seconds_of(horizon, "horizon"),
+            step_seconds=int(seconds_of(step, "step")),
+            timezone=timezone,
+        )
+    )
+
+
+@router.get("/recommendations", summary="How many instances next?")
+async def recommendations(
+    request: Request, parts: Parts, pool: str | None = Query(None), now: str | None = NOW
+) -> JSONResponse:
+    """Return one scaling decision per pool with its reasons."""
+    parts.admit(request, READ)
+    moment_ = now_of(parts, now)
+    return answered(await ask(parts, "scale", moment_, pool=pool, **scaling_inputs(parts, moment_ or parts.clock())))
+
+
+@router.get("/requests/{request_id:path}", summary="One request's timeline")
+async def one_request(request: Request, parts: Parts, request_id: str, now: str | None = NOW) -> JSONResponse:
+    """Return the timeline of one request, its instance then, and its peers."""
+    parts.admit(request, READ)
+    return answered(await ask(parts, "request", now_of(parts, now), request_id=request_id))
+
+
+def answered(content: dict[str, object]) -> JSONResponse:
+    """Return an answer as JSON: NaN and infinities are null, times RFC 3339."""
+    return JSONResponse({key: plain(value) for key, value in content.items()})

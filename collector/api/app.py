@@ -1,0 +1,32 @@
+"""Assembles the HTTP application from its parts; opens no file, binds no port."""
+
+from __future__ import annotations
+
+from importlib.metadata import PackageNotFoundError, version
+
+from fastapi import FastAPI
+
+from collector.api import answers, health, otlp, problems, sql
+from collector.api.services import Services
+
+__all__ = ["build_app"]
+
+ROUTERS = (health.router, otlp.router, answers.router, sql.router)
+
+
+def build_app(parts: Services) -> FastAPI:
+    """Return the application that serves `parts`."""
+    app = FastAPI(title="sloscope collector", version=own_version(), docs_url=None, redoc_url=None)
+    app.state.services = parts
+    problems.install(app)
+    for router in ROUTERS:
+        app.include_router(router)
+    return app
+
+
+def own_version() -> str:
+    """Return the installed version, or 0 where the package is used from a source tree without installation."""
+    try:
+        return version("sloscope")
+    except PackageNotFoundError:
+        return "0"

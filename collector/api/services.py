@@ -1,0 +1,63 @@
+"""Everything that the routes need, in one frozen record; built once by `serve` and by tests."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Annotated
+
+from fastapi import Depends, Request
+
+from collector.api.bodies import BodyLimits
+from collector.api.counters import Counters
+from collector.api.pins import PinBoard
+from collector.config import CollectorConfig
+from collector.security.audit import AuditLog
+from collector.security.rates import RateLimit
+from collector.security.tokens import Principal, TokenFile
+from collector.sqlguard.runner import QueryRunner
+from collector.store.group_commit import GroupCommit
+from collector.store.store import Store
+
+
+@dataclass(frozen=True, slots=True)
+class Services:
+    """The parts of a running collector. `clock` is wall time in UTC, `monotonic` seconds for limits."""
+
+    config: CollectorConfig
+    store: Store
+    writer: GroupCommit
+    queries: QueryRunner
+    tokens: TokenFile
+    rates: RateLimit
+    audit: AuditLog
+    pins: PinBoard
+    clock: Callable[[], datetime]
+    monotonic: Callable[[], float]
+    counters: Counters = field(default_factory=Counters)
+
+    @property
+    def limits(self) -> BodyLimits:
+        return BodyLimits(self.config.max_body_bytes, self.config.max_decoded_bytes, self.config.body_seconds)
+
+    def admit(self, request: Request, scope: str) -> Principal:
+        """Return who asks, if they may and not too often; raises PermissionDeniedError or RateLimitedError."""
+        peer = peer_of(request)
+        self.rates.take(peer, self.monotonic())
+        return self.tokens.allow(request.headers.get("authorization"), scope)
+
+
+def peer_of(request: Request) -> str:
+    """Return the address of the other end."""
+    return request.client.host if request.client else "unknown"
+
+
+def services(request: Request) -> Services:
+    """Return the running collector's parts, for routes (`Parts`)."""
+    found: Services = request.app.state.services
+    return found
+
+
+#: What a route declares to get the running collector's parts.
+Parts = Annotated[Services, Depends(services)]

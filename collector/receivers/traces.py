@@ -1,0 +1,167 @@
+"""Turns OTLP spans into request halves and instance lives; never keeps message text, and never joins anything."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from google.protobuf.message import DecodeError
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+from opentelemetry.proto.common.v1.common_pb2 import AnyValue, KeyValue
+from opentelemetry.proto.trace.v1.trace_pb2 import ResourceSpans
+from opentelemetry.proto.trace.v1.trace_pb2 import Span as OtlpSpan
+
+from collector.store.batch import HalfBatch
+from signals import wire
+from signals.dialects import registry
+from signals.errors import PayloadError
+from signals.records import Identity
+from signals.spans import Scalar, Span
+
+#: Attributes that may hold prompts, outputs or personal data: dropped before anything looks at a span.
+PRIVATE_PARTS = (
+    "messages", "prompt.", "completion.", "input.value", "output.value", "system_instructions", "tool.definitions",
+    "choices", "content", ".prompt", "request_body", "response_body", "email", "client_ip", "api_key",
+    "authorization", "cookie",
+)  # fmt: skip
+#: Longest attribute text that can be a name, an id or a JSON list of reasons.
+MAX_TEXT = 512
+
+
+@dataclass(frozen=True, slots=True)
+class DecodedSpans:
+    """What one ResourceSpans says: its batch, all its spans in plain words, how many were unusable and why."""
+
+    batch: HalfBatch
+    spans: tuple[Span, ...]
+    rejected: int = 0
+    why: str | None = None
+
+
+@dataclass(slots=True)
+class DecodedTraces:
+    """The batches of one request, and what had to be refused: spans, and why the first of them."""
+
+    batches: list[HalfBatch] = field(default_factory=list)
+    rejected: int = 0
+    why: str | None = None
+
+
+def parse_spans(body: bytes) -> ExportTraceServiceRequest:
+    """Return the message of an OTLP protobuf body; PayloadError when it is none."""
+    message = ExportTraceServiceRequest()
+    try:
+        message.ParseFromString(body)
+    except DecodeError as error:
+        raise PayloadError(f"body of {len(body)} bytes is no OTLP trace request: {error}") from error
+    return message
+
+
+def decode_traces(message: ExportTraceServiceRequest, peer: str) -> DecodedTraces:
+    """Return the batches of a request; a ResourceSpans without anything about requests needs no batch."""
+    decoded = DecodedTraces()
+    for resource in message.resource_spans:
+        try:
+            found = decode_spans(resource, peer)
+        except (ValueError, TypeError, LookupError, ArithmeticError) as error:
+            decoded.rejected += sum(len(scope.spans) for scope in resource.scope_spans) or 1
+            decoded.why = decoded.why or f"a ResourceSpans cannot be read: {error}"
+            continue
+        decoded.rejected += found.rejected
+        decoded.why = decoded.why or found.why
+        if found.batch.halves or found.batch.empty:
+            decoded.batches.append(found.batch)
+    return decoded
+
+
+def decode_spans(message: ResourceSpans, peer: str) -> DecodedSpans:
+    """Return the halves of one ResourceSpans; `peer` names a sender that does not name itself."""
+    resource = scalars(message.resource.attributes)
+    spans = []
+    rejected = 0
+    why = None
+    for scope in message.scope_spans:
+        for span in scope.spans:
+            fault = _fault(span)
+            if fault is not None:
+                rejected += 1
+                why = why or fault
+                continue
+            spans.append(plain_span(span, scope.scope.name, resource))
+    halves = registry.request_halves(spans)
+    identity = identity_of(resource, message, peer)
+    return DecodedSpans(HalfBatch(identity, tuple(halves)), tuple(spans), rejected, why)
+
+
+def plain_span(span: OtlpSpan, scope: str, resource: dict[str, Scalar]) -> Span:
+    """Return one OTLP span in plain words, without what is private."""
+    return Span(
+        span.name,
+        span.trace_id.hex(),
+        span.span_id.hex(),
+        span.parent_span_id.hex(),
+        span.start_time_unix_nano,
+        span.end_time_unix_nano,
+        span.kind,
+        span.status.code,
+        scope,
+        scalars(span.attributes),
+        resource,
+    )
+
+
+def scalars(pairs: Iterable[KeyValue]) -> dict[str, Scalar]:
+    """Return text, number and boolean attributes; private ones, lists of other things, and long texts are left out."""
+    found: dict[str, Scalar] = {}
+    for pair in pairs:
+        if is_private(pair.key):
+            continue
+        value = scalar(pair.value)
+        if value is not None and not (isinstance(value, str) and len(value) > MAX_TEXT):
+            found[pair.key] = value
+    return found
+
+
+def is_private(key: str) -> bool:
+    """Return whether an attribute of this name may hold message text or personal data.
+
+    >>> is_private("gen_ai.input.messages"), is_private("gen_ai.usage.prompt_tokens")
+    (True, False)
+    """
+    lowered = key.lower()
+    if lowered.startswith("metadata.user_api_key_team"):
+        return False
+    return any(part in lowered for part in PRIVATE_PARTS)
+
+
+def scalar(value: AnyValue) -> Scalar | None:
+    """Return the text, number or boolean of a value; a list of texts as a JSON-like text of them."""
+    kind = value.WhichOneof("value")
+    if kind in {"string_value", "int_value", "double_value", "bool_value"}:
+        plain: Scalar = getattr(value, kind)
+        return plain
+    if kind == "array_value":
+        words = [item.string_value for item in value.array_value.values if item.HasField("string_value")]
+        return "[" + ", ".join(f'"{word}"' for word in words) + "]" if words else None
+    return None
+
+
+def identity_of(resource: dict[str, Scalar], message: ResourceSpans, peer: str) -> Identity:
+    """Return the batch's name: the agent's own, else the hash of what was sent, so that a resent batch is known."""
+    agent, epoch, sequence = (resource.get(name) for name in (wire.AGENT, wire.EPOCH, wire.SEQUENCE))
+    if agent is not None and epoch is not None and str(sequence).isdigit():
+        return Identity(str(agent), str(epoch), int(str(sequence)))
+    sender = resource.get("service.instance.id") or peer
+    digest = hashlib.sha256(message.SerializeToString(deterministic=True)).hexdigest()
+    return Identity(f"otlp:{sender}", digest, 0)
+
+
+def _fault(span: OtlpSpan) -> str | None:
+    if len(span.trace_id) != 16 or len(span.span_id) != 8:
+        return f"span {span.name[:80]!r} has a trace id of {len(span.trace_id)} bytes and an id of {len(span.span_id)}"
+    if span.start_time_unix_nano == 0 or span.end_time_unix_nano < span.start_time_unix_nano:
+        return f"span {span.name[:80]!r} ends before it starts"
+    if span.end_time_unix_nano >= 1 << 63:
+        return f"span {span.name[:80]!r} has a time beyond the year 2262"
+    return None
