@@ -10,10 +10,8 @@ import numpy as np
 
 from analytics.slo import (
     DIMENSIONS,
-    BurnRule,
     Objective,
     WindowCounts,
-    automatic_rules,
     budget,
     burn_rate,
     default_objective,
@@ -33,6 +31,7 @@ from collector.answers.objective_counts import (
     window_counts,
 )
 from collector.answers.quantiles import EXACT_LIMIT, ScopeQuantiles, page_quantiles, request_quantiles, shown_metric
+from collector.answers.windows import rules_of, window_name
 from collector.store.reader import Reader
 
 #: Without a good scrape for this long a model that has engines is blind.
@@ -69,25 +68,6 @@ def status(reader: Reader, now: datetime, *, objectives: Sequence[Objective] | N
     wanted = [default_objective()] if objectives is None else list(objectives)
     rows = [row for objective in wanted for row in _objective_rows(reader, now, objective)]
     return {"objectives": rows}
-
-
-def window_name(seconds: float) -> str:
-    """Return a window in its largest whole unit.
-
-    >>> window_name(300), window_name(21600), window_name(28 * 86400)
-    ('5m', '6h', '28d')
-    """
-    for unit, size in (("d", 86_400), ("h", 3_600), ("m", 60)):
-        if seconds % size == 0:
-            return f"{seconds / size:g}{unit}"
-    return f"{seconds:g}s"
-
-
-def rules_of(objective: Objective) -> tuple[BurnRule, ...]:
-    """Return the burn rules of an objective: its own, else the workbook's capped to what can fire."""
-    if objective.rules is not None:
-        return objective.rules
-    return automatic_rules(objective.target, objective.window_seconds)
 
 
 def _objective_rows(reader: Reader, now: datetime, objective: Objective) -> list[dict[str, object]]:

@@ -9,7 +9,8 @@ import duckdb
 import pytest
 
 from analytics.slo import Exclusion, Objective, Threshold
-from collector.answers.status import status, window_name
+from collector.answers.status import status
+from collector.answers.windows import window_name
 from collector.store.reader import DuckReader
 from tests.support.public_store import public_store
 from tests.unit.collector.answers import recorded

@@ -1,0 +1,1 @@
+"""Truths that the objectives' benchmark and tests measure against."""
