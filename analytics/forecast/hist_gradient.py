@@ -1,94 +1,113 @@
-"""Gradient-boosted median of demand relative to its recent mean; never sees a value after its origin."""
+"""Gradient-boosted median of demand over its recent mean; slow, so it is a sibling and no member of the blend."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 from sklearn.ensemble import HistGradientBoostingRegressor
 
+from analytics.forecast.calibration import Calibration
 from analytics.forecast.history import FloatArray, History, IntArray
 from analytics.forecast.member import targets
+from analytics.forecast.windows import trailing_mean
 
 #: Rows that the trees learn from; more cost time and change little.
 MAX_ROWS = 4_000
+LEAST_ROWS = 200
+#: The past is cut into this many blocks, each forecast by trees that saw only what came before it.
+BLOCKS = 3
 
 
 @dataclass(frozen=True, slots=True)
 class HistGradient:
-    """A quantile regression of (demand / recent mean) on lags as ratios, lead and local time."""
+    """A quantile regression of (demand / mean of the past day) on lags as ratios, lead and local time."""
 
     name: str = "hist_gradient"
     quantile: float = 0.5
     trees: int = 60
-    model: HistGradientBoostingRegressor | None = field(default=None, compare=False)
 
-    def fit(self, history: History, until: int) -> HistGradient:
-        """Learn from origins whose whole path lies before `until`; without two days of them nothing is learnt."""
-        day = history.day
-        first, last = day, until - day
-        if last - first < day:
-            return HistGradient(self.name, self.quantile, self.trees)
-        leads = np.unique(np.round(np.geomspace(1, day, 16)).astype(np.int64))
-        every = max(1, (last - first) * len(leads) // MAX_ROWS)
-        origins = np.arange(first, last, every)
-        features, scale = _features(history, origins, leads)
-        wanted = history.at(targets(origins, leads)) / scale[:, None]
-        keep = np.isfinite(wanted).ravel() & np.repeat(np.isfinite(scale), len(leads))
-        # A column that is missing throughout breaks the binning of scikit-learn 1.9, so it is filled instead.
-        rows = features.reshape(-1, features.shape[-1])[keep]
-        rows = np.where(np.isnan(rows), -1.0, rows)
-        if len(rows) < 200:
-            return HistGradient(self.name, self.quantile, self.trees)
-        model = HistGradientBoostingRegressor(
+    def fit(self, history: History, calibration: Calibration) -> FittedTrees:
+        """Learn once per block and once at the end; too few rows learn nothing."""
+        leads = calibration.leads
+        past = [
+            _paths(self._trees(history, leads, int(block[0])), history, block, leads)
+            for block in np.array_split(calibration.origins, BLOCKS)
+            if len(block)
+        ]
+        return FittedTrees(
+            self._trees(history, leads, len(history)), np.concatenate([np.empty((0, len(leads))), *past])
+        )
+
+    def _trees(self, history: History, leads: IntArray, until: int) -> HistGradientBoostingRegressor | None:
+        """Learn from origins whose forecasts had all come true before `until`."""
+        last = until - int(leads[-1])
+        if last <= history.day:
+            return None
+        some = leads[:: max(1, len(leads) // 12)]
+        origins = np.arange(history.day, last, max(1, (last - history.day) * len(some) // MAX_ROWS), dtype=np.int64)
+        features, scale = _features(history, origins, some)
+        wanted = (history.at(targets(origins, some)) / scale[:, None]).ravel()
+        keep = np.isfinite(wanted)
+        if keep.sum() < LEAST_ROWS:
+            return None
+        trees = HistGradientBoostingRegressor(
             loss="quantile", quantile=self.quantile, max_iter=self.trees, max_leaf_nodes=15, min_samples_leaf=40,
             learning_rate=0.1, l2_regularization=1.0, early_stopping=False, random_state=0,
         )  # fmt: skip
-        model.fit(rows, wanted.ravel()[keep])
-        return HistGradient(self.name, self.quantile, self.trees, model)
+        return trees.fit(features.reshape(-1, features.shape[-1])[keep], wanted[keep])
 
-    def paths(self, history: History, origins: IntArray, leads: IntArray) -> FloatArray:
-        """Return the boosted median, NaN where too little history was there to learn from."""
-        shape = (len(origins), len(leads))
-        if self.model is None:
-            return np.full(shape, np.nan)
-        features, scale = _features(history, origins, leads)
-        rows = features.reshape(-1, features.shape[-1])
-        ratio = self.model.predict(np.where(np.isnan(rows), -1.0, rows)).reshape(shape)
-        found: FloatArray = np.maximum(ratio, 0.0) * scale[:, None]
-        return found
+
+@dataclass(frozen=True, slots=True)
+class FittedTrees:
+    """Trees (None where there was too little to learn from) and past forecasts."""
+
+    trees: HistGradientBoostingRegressor | None
+    past: FloatArray
+
+    def ahead(self, history: History, steps: int) -> FloatArray:
+        """Return the boosted median after the end of `history`."""
+        end = np.array([len(history)], dtype=np.int64)
+        path: FloatArray = _paths(self.trees, history, end, np.arange(1, steps + 1, dtype=np.int64))[0]
+        return path
+
+
+def _paths(
+    trees: HistGradientBoostingRegressor | None, history: History, origins: IntArray, leads: IntArray
+) -> FloatArray:
+    if trees is None:
+        return np.full((len(origins), len(leads)), np.nan)
+    features, scale = _features(history, origins, leads)
+    ratio = trees.predict(features.reshape(-1, features.shape[-1])).reshape(len(origins), len(leads))
+    found: FloatArray = np.maximum(ratio, 0.0) * scale[:, None]
+    return found
 
 
 def _features(history: History, origins: IntArray, leads: IntArray) -> tuple[FloatArray, FloatArray]:
-    """Return features (origins, leads, k) as ratios to the mean of the day before each origin, and that mean."""
+    """Return features (origins, leads, k) as ratios to the mean of the day before each origin, and that mean.
+
+    Unknown is -1: scikit-learn 1.9 cannot bin a column that is NaN throughout.
+    """
     day = history.day
-    scale = trailing_mean(history, origins, day)
+    scale = trailing_mean(history.values, origins, day)
     scale = np.where(scale > 0, scale, np.nan)
     wanted = targets(origins, leads)
-    recent = [trailing_mean(history, origins, history.steps(seconds)) for seconds in (1, 1800, 7200, 21600)]
-    columns = [np.broadcast_to((level / scale)[:, None], wanted.shape) for level in recent]
-    beyond = np.ceil(leads / day).astype(np.int64)
+    columns: list[FloatArray] = []
+    for seconds in (1, 1800, 7200, 21_600):
+        level = trailing_mean(history.values, origins, history.steps(seconds))
+        columns.append(np.broadcast_to((level / scale)[:, None], wanted.shape))
+    beyond = -(-leads // day)
     for days in (1, 2, 7):
         back = np.broadcast_to(np.maximum(beyond, days), wanted.shape)
         columns.append(history.at(history.days_before(wanted, back)) / scale[:, None])
-        level_then = trailing_mean(history, origins - days * day, history.steps(1800))
-        columns.append(np.broadcast_to((level_then / scale)[:, None], wanted.shape))
+        then = trailing_mean(history.values, origins - days * day, history.steps(1800))
+        columns.append(np.broadcast_to((then / scale)[:, None], wanted.shape))
     clock = (wanted + history.shift[np.clip(wanted, 0, len(history.shift) - 1)]) % day / day
     columns.append(np.broadcast_to(np.log(leads)[None, :], wanted.shape))
     columns.append(clock)
-    return np.stack(columns, axis=-1), scale
-
-
-def trailing_mean(history: History, origins: IntArray, window: int) -> FloatArray:
-    """Return the mean of the known values in the `window` steps before each origin, NaN where none is known."""
-    known = np.isfinite(history.values)
-    sums = np.concatenate([[0.0], np.cumsum(np.where(known, history.values, 0.0))])
-    counts = np.concatenate([[0], np.cumsum(known)])
-    high = np.clip(origins, 0, len(history))
-    low = np.clip(origins - window, 0, len(history))
-    seen = counts[high] - counts[low]
-    mean: FloatArray = np.divide(sums[high] - sums[low], seen, out=np.full(len(origins), np.nan), where=seen > 0)
-    return mean
+    features = np.stack(columns, axis=-1)
+    known: FloatArray = np.where(np.isfinite(features), features, -1.0)
+    return known, scale
 
 
 HIST_GRADIENT = HistGradient()

@@ -6,31 +6,27 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analytics.forecast.hist_gradient import trailing_mean
 from analytics.forecast.history import FloatArray, History, IntArray
+from analytics.forecast.member import Formula
+from analytics.forecast.windows import nearest_mean
 
 
 @dataclass(frozen=True, slots=True)
-class Level:
-    """The mean of the newest `window_seconds`, for every lead."""
+class Level(Formula):
+    """The mean of the newest `window_seconds` for every lead; in square roots it leans towards the median."""
 
     name: str
     window_seconds: float
-
-    def fit(self, history: History, until: int) -> Level:
-        """Return itself: nothing is estimated."""
-        del history, until
-        return self
+    in_roots: bool = False
 
     def paths(self, history: History, origins: IntArray, leads: IntArray) -> FloatArray:
         """Return the level, reaching further back where the newest steps are missing."""
-        window = history.steps(self.window_seconds)
-        level = trailing_mean(history, origins, window)
-        while np.isnan(level).any() and window < len(history):
-            window *= 4
-            level = np.where(np.isnan(level), trailing_mean(history, origins, window), level)
+        values = np.sqrt(history.values) if self.in_roots else history.values
+        level = nearest_mean(values, origins, history.steps(self.window_seconds))
+        level = np.square(level) if self.in_roots else level
         return np.repeat(level[:, None], len(leads), axis=1)
 
 
-LAST = Level("last_value", 900)
-LAST_DAY = Level("last_day", 86_400)
+LAST = Level("last_value", 600)
+LAST_HOUR = Level("last_hour", 3_600)
+LAST_DAY = Level("last_day", 86_400, in_roots=True)

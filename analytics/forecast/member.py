@@ -1,29 +1,69 @@
-"""The form of a point forecaster: a causal path from any origin; bands, ladder and confidence are not its business."""
+"""The form of a point forecaster: causal paths in the past, one path ahead; bands are not its business."""
 
 from __future__ import annotations
 
-from typing import Protocol
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
 
 from analytics.forecast.history import FloatArray, History, IntArray
 
+if TYPE_CHECKING:
+    from analytics.forecast.calibration import Calibration
+
+
+class Fitted(Protocol):
+    """A member that has learnt from one history."""
+
+    @property
+    def past(self) -> FloatArray:
+        """Forecasts at the calibration's (origins, leads), each from what was known at its origin; NaN = cannot say."""
+
+    def ahead(self, history: History, steps: int) -> FloatArray:
+        """Return the path of `steps` steps after the end of `history`, which may be newer than what was learnt from."""
+
 
 class Member(Protocol):
-    """Forecasts paths of demand from many origins at once."""
+    """A way to forecast."""
 
     @property
     def name(self) -> str:
         """What the registry and the explanation call it."""
 
-    def fit(self, history: History, until: int) -> Member:
-        """Return a member whose parameters come from `history.values[:until]` only; itself where it has none."""
+    def fit(self, history: History, calibration: Calibration) -> Fitted:
+        """Return what was learnt; never raises on a short or empty history."""
 
+
+@dataclass(frozen=True, slots=True)
+class FittedFormula:
+    """A formula with its past forecasts."""
+
+    formula: Formula
+    past: FloatArray
+
+    def ahead(self, history: History, steps: int) -> FloatArray:
+        """Return the formula's path from the end of `history`."""
+        end = np.array([len(history)], dtype=np.int64)
+        path: FloatArray = self.formula.paths(history, end, np.arange(1, steps + 1, dtype=np.int64))[0]
+        return path
+
+
+class Formula(ABC):
+    """A member without parameters: subclasses say how to read paths off the history."""
+
+    __slots__ = ()
+
+    @abstractmethod
     def paths(self, history: History, origins: IntArray, leads: IntArray) -> FloatArray:
-        """Return forecasts of shape (origins, leads), NaN where this member cannot say.
+        """Return forecasts (origins, leads); the one from origin o uses `history.values[:o]` only."""
 
-        The forecast from origin o uses `history.values[:o]` only; lead 1 is the step o itself.
-        """
+    def fit(self, history: History, calibration: Calibration) -> FittedFormula:
+        """Return the formula with its past forecasts: nothing is estimated."""
+        return FittedFormula(self, self.paths(history, calibration.origins, calibration.leads))
 
 
 def targets(origins: IntArray, leads: IntArray) -> IntArray:
-    """Return the step indices that (origins, leads) forecast."""
+    """Return the step indices that (origins, leads) forecast; lead 1 is the step `origin` itself."""
     return origins[:, None] + leads[None, :] - 1

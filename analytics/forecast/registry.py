@@ -2,38 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-from analytics.forecast.banded import Forecaster
+from analytics.forecast.blend import Blend
+from analytics.forecast.direct_ridge import RIDGE_FREE, RIDGE_TIED
+from analytics.forecast.forecaster import Forecaster
 from analytics.forecast.hist_gradient import HIST_GRADIENT
-from analytics.forecast.levels import LAST_DAY
-from analytics.forecast.mean_of import MeanOf
+from analytics.forecast.levels import LAST, LAST_DAY, LAST_HOUR
 from analytics.forecast.member import Member
+from analytics.forecast.profile_level import PROFILE_FOLLOW, PROFILE_LEVEL, WEEK_PROFILE, WEEKDAY_PROFILE
 from analytics.forecast.seasonal_naive import NAIVE_DAY, NAIVE_WEEK
 from signals.errors import UnknownNameError
 
-BLEND = MeanOf("blend", (NAIVE_DAY, LAST_DAY))
+BLEND = Blend(
+    "blend",
+    (
+        LAST, LAST_HOUR, LAST_DAY, NAIVE_DAY, NAIVE_WEEK, WEEK_PROFILE, WEEKDAY_PROFILE, PROFILE_LEVEL, PROFILE_FOLLOW,
+        RIDGE_FREE, RIDGE_TIED,
+    ),
+)  # fmt: skip
 
-#: Name to point forecaster. To add one: copy the nearest sibling, add its line here; the contract suite does the rest.
-MEMBERS: dict[str, Member] = {member.name: member for member in (NAIVE_DAY, NAIVE_WEEK, LAST_DAY, HIST_GRADIENT, BLEND)}
-
-
-def _maker(member: Member) -> Callable[[int, str], Forecaster]:
-    def make(step_seconds: int = 600, timezone: str = "UTC") -> Forecaster:
-        return Forecaster(member, step_seconds, timezone)
-
-    return make
-
-
-#: Name to constructor (step_seconds, timezone) of a forecaster with bands.
-FORECASTERS: dict[str, Callable[[int, str], Forecaster]] = {name: _maker(member) for name, member in MEMBERS.items()}
+#: Name to forecaster. To add one: copy the nearest sibling, add its line here; the contract suite does the rest.
+FORECASTERS: dict[str, Member] = {
+    member.name: member for member in (NAIVE_DAY, NAIVE_WEEK, PROFILE_LEVEL, RIDGE_TIED, HIST_GRADIENT, BLEND)
+}
 
 
 def get(name: str, step_seconds: int = 600, timezone: str = "UTC") -> Forecaster:
-    """Return the forecaster called `name`."""
+    """Return the forecaster called `name`; only the blend follows level shifts."""
     if name not in FORECASTERS:
         raise UnknownNameError("forecaster", name, FORECASTERS)
-    return FORECASTERS[name](step_seconds, timezone)
+    member = FORECASTERS[name]
+    return Forecaster(member, step_seconds, timezone, follow_shifts=member is BLEND)
 
 
 def default(step_seconds: int = 600, timezone: str = "UTC") -> Forecaster:

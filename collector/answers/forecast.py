@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 
 from analytics.forecast import Forecaster, default
-from analytics.forecast.banded import QUANTILES
+from analytics.forecast.forecaster import QUANTILES
 from analytics.forecast.history import MAX_AHEAD_DAYS, MAX_DAYS, FloatArray, TimeArray, checked_step
 from collector.store.reader import Columns, Reader
 from signals.errors import ConfigError, UnknownNameError

@@ -1,0 +1,102 @@
+"""The forecaster that people use: fit, predict, say on what basis and how sure; it never raises on short data."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from analytics.forecast.bands import Bands, calibrate, residuals
+from analytics.forecast.basis import basis_of, confidence_of
+from analytics.forecast.blend import FittedBlend
+from analytics.forecast.calibration import Calibration, calibration
+from analytics.forecast.history import FloatArray, History, TimeArray, checked_step, checked_zone, regular
+from analytics.forecast.level_shift import LevelShift, without_shifts
+from analytics.forecast.levels import LAST
+from analytics.forecast.member import Fitted, Member
+from analytics.forecast.scores import QUANTILES, Scores, score
+from analytics.forecast.seasonal_naive import NAIVE_DAY
+
+__all__ = ["QUANTILES", "Forecaster"]
+
+
+class Forecaster:
+    """Point forecasts of one `Member` with calibrated bands around them."""
+
+    def __init__(
+        self, member: Member, step_seconds: int = 600, timezone: str = "UTC", *, follow_shifts: bool = False
+    ) -> None:
+        self.member = member
+        self.step_seconds = checked_step(step_seconds)
+        self.timezone = checked_zone(timezone).key
+        self.follow_shifts = follow_shifts
+        self.basis = "not fitted"
+        self.confidence = 0.0
+        self.scores = Scores.unknown()
+        self.level_shifts: tuple[LevelShift, ...] = ()
+        self._history = regular(np.empty(0, dtype="datetime64[s]"), np.empty(0), self.step_seconds, self.timezone)
+        self._fitted: Fitted | None = None
+        self._bands: Bands | None = None
+
+    def fit(self, times: TimeArray, values: FloatArray) -> Forecaster:
+        """Learn from (times, values): starts of steps as datetime64 in UTC, rates per second, NaN = missing."""
+        history = self._take(times, values)
+        judged = calibration(history)
+        self._fitted = self.member.fit(history, judged)
+        past = _filled(self._fitted.past, history, judged)
+        residual = residuals(past, judged, history)
+        self._bands = calibrate(residual, judged, history, len(history))
+        naive = NAIVE_DAY.paths(history, judged.origins, judged.leads)
+        self.scores = score(past, naive, residual, judged, history)
+        self._state()
+        return self
+
+    def refresh(self, times: TimeArray, values: FloatArray) -> Forecaster:
+        """Take newer values without learning anew: weights, parameters and bands stay; a level shift is followed."""
+        if self._fitted is None:
+            return self.fit(times, values)
+        self._take(times, values)
+        self._state()
+        return self
+
+    def predict(self, steps: int, quantiles: Sequence[float] = QUANTILES) -> FloatArray:
+        """Return demand per second of the next `steps` steps after the newest time given: (steps, quantiles).
+
+        NaN only where no value was ever seen.
+        """
+        wanted = np.asarray(quantiles, dtype=np.float64)
+        history = self._history
+        if self._fitted is None or self._bands is None or not np.isfinite(history.values).any():
+            return np.full((steps, len(wanted)), np.nan)
+        point = self._fitted.ahead(history, steps)
+        origin, leads = np.array([len(history)]), np.arange(1, steps + 1)
+        for fallback in (NAIVE_DAY, LAST):
+            if np.isnan(point).any():
+                point = np.where(np.isnan(point), fallback.paths(history, origin, leads)[0], point)
+        return self._bands.around(point, wanted, history)
+
+    def explain(self, lead: int) -> dict[str, float]:
+        """Return the members' shares at a lead of that many steps; the member itself where it is not a blend."""
+        if isinstance(self._fitted, FittedBlend):
+            return self._fitted.explain(lead)
+        return {self.member.name: 1.0}
+
+    def _take(self, times: TimeArray, values: FloatArray) -> History:
+        history = regular(times, values, self.step_seconds, self.timezone)
+        self.level_shifts = ()
+        if self.follow_shifts:
+            history, self.level_shifts = without_shifts(history)
+        self._history = history
+        return history
+
+    def _state(self) -> None:
+        self.basis = basis_of(self.member.name, self._history, self.level_shifts)
+        self.confidence = confidence_of(self._history, self.scores, self.level_shifts)
+
+
+def _filled(past: FloatArray, history: History, judged: Calibration) -> FloatArray:
+    """Return `past` with its gaps filled from naive day, then from the last value."""
+    for fallback in (NAIVE_DAY, LAST):
+        if np.isnan(past).any():
+            past = np.where(np.isnan(past), fallback.paths(history, judged.origins, judged.leads), past)
+    return past

@@ -1,0 +1,87 @@
+"""How a forecaster did on its own past days, with bands that it could have known then; never on what it learnt from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from analytics.forecast.bands import LEVELS, WINDOW_DAYS, calibrate, width
+from analytics.forecast.calibration import Calibration
+from analytics.forecast.history import FloatArray, History
+
+#: The quantiles that are always stated.
+QUANTILES = (0.1, 0.5, 0.9, 0.99)
+NAMES = tuple(f"q{round(100 * quantile)}" for quantile in QUANTILES)
+#: Bands are re-learnt every two days while scoring.
+STRIDE_DAYS = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Scores:
+    """From one hour to one day ahead over the past fortnight; None where the history is too short to tell.
+
+    `mase` is the mean absolute error over the in-sample error of naive day; `skill` is 1 - error / error of naive day
+    at the same origins; `pinball` is by quantile over mean demand; `coverage` is the share of values at or below it.
+    """
+
+    mase: float | None
+    skill: float | None
+    pinball: dict[str, float | None]
+    coverage: dict[str, float | None]
+    origins: int
+
+    @staticmethod
+    def unknown() -> Scores:
+        """Return the scores of a forecaster that has no past."""
+        return Scores(None, None, dict.fromkeys(NAMES), dict.fromkeys(NAMES), 0)
+
+
+def score(
+    past: FloatArray, naive: FloatArray, residual: FloatArray, calibration: Calibration, history: History
+) -> Scores:
+    """Score `past` (origins, leads); `naive` is naive day at the same places."""
+    day = history.day
+    far = calibration.leads * history.step_seconds > 3600
+    first = max(0, len(history) - WINDOW_DAYS * day, LEARNT_AFTER_DAYS * day)
+    misses, errors, naive_errors, told = [], [], [], 0
+    for begin in range(first, len(history), STRIDE_DAYS * day):
+        rows = (calibration.origins >= begin) & (calibration.origins < begin + STRIDE_DAYS * day)
+        actual, point = calibration.actual[rows][:, far], past[rows][:, far]
+        known = np.isfinite(actual) & np.isfinite(point)
+        if not known.any():
+            continue
+        offsets = calibrate(residual, calibration, history, begin).offsets[far]
+        columns = [np.interp(QUANTILES, LEVELS, row) for row in offsets]
+        said = point[..., None] + np.stack(columns)[None] * width(point, history)[..., None]
+        misses.append((actual[..., None] - np.maximum(said, 0.0))[known])
+        errors.append(np.abs(actual - point)[known])
+        naive_errors.append(np.abs(actual - naive[rows][:, far])[known])
+        told += int(known.any(axis=1).sum())
+    mean = float(np.nanmean(history.values)) if np.isfinite(history.values).any() else 0.0
+    if not misses or mean <= 0:
+        return Scores.unknown()
+    return _summed(np.concatenate(misses), np.concatenate(errors), np.concatenate(naive_errors), history, told)
+
+
+#: Days of history before the first origin that is scored.
+LEARNT_AFTER_DAYS = 2
+
+
+def _summed(misses: FloatArray, errors: FloatArray, naive_errors: FloatArray, history: History, told: int) -> Scores:
+    mean = float(np.nanmean(history.values))
+    quantiles = np.array(QUANTILES)
+    pinball = np.maximum(quantiles * misses, (quantiles - 1) * misses).mean(axis=0) / mean
+    coverage = (misses <= 0).mean(axis=0)
+    day = history.day
+    in_sample = np.abs(history.values[day:] - history.values[:-day])
+    scale = float(np.nanmean(in_sample)) if np.isfinite(in_sample).any() else 0.0
+    both = np.isfinite(naive_errors)
+    naive = float(naive_errors[both].mean()) if both.any() else 0.0
+    return Scores(
+        float(errors.mean() / scale) if scale > 0 else None,
+        float(1 - errors[both].mean() / naive) if naive > 0 else None,
+        {name: float(value) for name, value in zip(NAMES, pinball, strict=True)},
+        {name: float(value) for name, value in zip(NAMES, coverage, strict=True)},
+        told,
+    )

@@ -1,0 +1,1 @@
+"""The forecast benchmark's parts: series, scenarios, peers."""
