@@ -1,26 +1,216 @@
-"""Encodes scrapes and host rows as OTLP ResourceMetrics (protobuf); never decides what is sent or when."""
+"""Encodes scrapes and host rows as OTLP ResourceMetrics (protobuf); never decides what is sent or when.
+
+A batch is kept in two parts, because one attribute (when it was sent) is only known at the end: the attributes of its
+resource, and everything below it. `seal` makes an OTLP export body of any number of batches.
+"""
 
 from __future__ import annotations
 
 import json
+import struct
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest
-from opentelemetry.proto.common.v1.common_pb2 import AnyValue, KeyValue
-from opentelemetry.proto.metrics.v1.metrics_pb2 import AggregationTemporality, Metric, ResourceMetrics
-
+from agent.protobuf import FIXED64, VARINT, Hole, Pattern, Piece, block, hole, key_values, nested, tag, text, varint
 from signals import wire
 from signals.catalog import unit_of
-from signals.readings import Attributes, Increments
+from signals.readings import Attributes, HistogramIncrement, Increments
 from signals.records import HostRows, Identity, Scrape, Target
 
-DELTA = AggregationTemporality.AGGREGATION_TEMPORALITY_DELTA
+if TYPE_CHECKING:  # the messages cost memory that the daemon need not spend
+    from opentelemetry.proto.metrics.v1.metrics_pb2 import ResourceMetrics
+
+#: AGGREGATION_TEMPORALITY_DELTA of opentelemetry/proto/metrics/v1/metrics.proto.
+DELTA = tag(2, VARINT) + varint(1)
+MONOTONIC = tag(3, VARINT) + varint(1)
+#: Places of the two times among the values of every pattern.
+TIME, START = 0, 1
+#: A catalog of layouts larger than this is thrown away and learned anew.
+MAX_PATTERNS = 512
+
+Key = tuple[str, Attributes]
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """One ResourceMetrics or ResourceSpans: `attributes` of its resource, and the fields beside the resource."""
+
+    attributes: bytes
+    rest: bytes
+
+    def sealed(self, sent_at_ns: int | None = None) -> bytes:
+        """Return the message as field 1 of an OTLP export request."""
+        late = b"" if sent_at_ns is None else key_values(1, {wire.SENT_AT: str(sent_at_ns)})
+        return block(1, block(1, self.attributes + late) + self.rest)
+
+
+def seal(batches: Iterable[Batch], sent_at_ns: int | None = None) -> bytes:
+    """Return one OTLP export body."""
+    return b"".join(batch.sealed(sent_at_ns) for batch in batches)
+
+
+@dataclass(slots=True)
+class Encoder:
+    """Encodes batches; remembers the pattern of each shape of scrape."""
+
+    _patterns: dict[tuple[object, ...], Pattern] = field(default_factory=dict)
+
+    def scrape(self, scrape: Scrape) -> Batch:
+        """Return the batch of one scrape: all its points share one time, counters are deltas."""
+        return Batch(key_values(1, _scrape_attributes(scrape)), self._points(scrape))
+
+    def _points(self, scrape: Scrape) -> bytes:
+        shape: list[object] = []
+        values: list[float] = [scrape.time_ns, scrape.start_ns or 0]
+        for found in scrape.increments:
+            gauges = [(key, value) for key, value in found.gauges.items() if value is not None]
+            shape += (
+                found.model,
+                found.role,
+                tuple(key for key, _ in gauges),
+                tuple(found.counters),
+                tuple((h.signal, h.attributes, h.edges) for h in found.histograms),
+            )
+            values += [value for _, value in gauges]
+            values += found.counters.values()
+            for histogram in found.histograms:
+                values += (histogram.count, histogram.sum, *histogram.counts)
+        key = tuple(shape)
+        pattern = self._patterns.get(key)
+        if pattern is None:
+            if len(self._patterns) >= MAX_PATTERNS:
+                self._patterns.clear()
+            pattern = self._patterns[key] = _scrape_pattern(scrape.increments)
+        return pattern.fill(values)
 
 
 def encode_scrape(scrape: Scrape) -> ResourceMetrics:
-    """Return the ResourceMetrics of one scrape: all its points share one time, counters are deltas."""
-    message = ResourceMetrics()
-    attributes = {**_identity(scrape.identity), **_target(scrape.target), wire.SCRAPE_STATE: scrape.state}
+    """Return the message of one scrape, for readers that want objects instead of bytes."""
+    return _message(Encoder().scrape(scrape))
+
+
+def encode_host_rows(batch: HostRows) -> ResourceMetrics:
+    """Return the message of GPU, event, host and instance rows."""
+    return _message(host_batch(batch))
+
+
+def export_request(messages: Iterable[ResourceMetrics]) -> bytes:
+    """Return one OTLP export body of messages."""
+    return b"".join(block(1, message.SerializeToString()) for message in messages)
+
+
+def _message(batch: Batch) -> ResourceMetrics:
+    from opentelemetry.proto.metrics.v1.metrics_pb2 import ResourceMetrics as Message
+
+    message = Message()
+    message.ParseFromString(block(1, batch.attributes) + batch.rest)
+    return message
+
+
+def host_batch(batch: HostRows) -> Batch:
+    """Return GPU, event, host and instance rows: a `.row` point carries the text columns, a point each number."""
+    metrics = _Metrics()
+    values: list[float] = [batch.time_ns, batch.start_ns or 0]
+    for view, rows in batch.rows.items():
+        for number, row in enumerate(rows):
+            place = (("row", str(number)),)
+            words = tuple((k, _words(v)) for k, v in sorted(row.items()) if isinstance(v, str | tuple | list))
+            metrics.gauge(f"{wire.PREFIX}{view}.row", (*place, *words), len(values))
+            values.append(1.0)
+            for column, value in row.items():
+                if isinstance(value, int | float) and not isinstance(value, bool):
+                    metrics.gauge(f"{wire.PREFIX}{view}.{column}", place, len(values))
+                    values.append(float(value))
+    attributes = {**identity_attributes(batch.identity), wire.HOST: batch.host}
+    return Batch(key_values(1, attributes), Pattern(metrics.scope()).fill(values))
+
+
+def identity_attributes(identity: Identity) -> dict[str, str]:
+    """Return the resource attributes that name a batch."""
+    return {
+        wire.AGENT: identity.agent,
+        wire.EPOCH: identity.epoch,
+        wire.SEQUENCE: str(identity.sequence),
+        wire.SCHEMA: wire.SCHEMA_VERSION,
+    }
+
+
+class _Metrics:
+    """The metrics of one scope as pieces, in the order in which their names first came."""
+
+    def __init__(self) -> None:
+        self._kinds: dict[str, int] = {}
+        self._points: dict[str, list[Piece]] = {}
+
+    def up(self, attributes: Attributes, level: float) -> None:
+        """Add the point that every group of a scrape has, whatever else is missing."""
+        constant = tag(4, FIXED64) + struct.pack("<d", level)
+        self._add(wire.UP, 5, [*hole(3, "Q", TIME), constant, key_values(7, attributes)])
+
+    def gauge(self, name: str, attributes: Attributes, place: int) -> None:
+        point = [*hole(3, "Q", TIME), *hole(4, "d", place), key_values(7, attributes)]
+        self._add(name, 5, point)
+
+    def counter(self, name: str, attributes: Attributes, place: int) -> None:
+        point = [*hole(2, "Q", START), *hole(3, "Q", TIME), *hole(4, "d", place), key_values(7, attributes)]
+        self._add(name, 7, point)
+
+    def histogram(self, name: str, attributes: Attributes, found: HistogramIncrement, place: int) -> None:
+        """Add a histogram whose count, sum and bucket counts are the values from `place` on."""
+        buckets: list[Piece] = [Hole("Q", place + 2 + i) for i in range(len(found.counts))]
+        bounds = struct.pack(f"<{len(found.edges)}d", *found.edges)
+        point = [
+            *hole(2, "Q", START),
+            *hole(3, "Q", TIME),
+            *hole(4, "Q", place),
+            tag(5, FIXED64),
+            Hole("d", place + 1),
+            *nested(6, buckets),
+            block(7, bounds),
+            key_values(9, attributes),
+        ]
+        self._add(name, 9, point)
+
+    def _add(self, name: str, kind: int, point: list[Piece]) -> None:
+        self._kinds.setdefault(name, kind)
+        self._points.setdefault(name, []).extend(nested(1, point))
+
+    def scope(self) -> list[Piece]:
+        """Return a ResourceMetrics' scope_metrics field."""
+        pieces: list[Piece] = [block(1, text(1, wire.SCOPE))]
+        for name, points in self._points.items():
+            kind = self._kinds[name]
+            extra = {7: DELTA + MONOTONIC, 9: DELTA}.get(kind, b"")
+            head = text(1, name) + text(3, unit_of(name.removeprefix(wire.PREFIX)))
+            pieces += nested(2, [head, *nested(kind, [*points, extra])])
+        return nested(2, pieces)
+
+
+def _scrape_pattern(increments: tuple[Increments, ...]) -> Pattern:
+    metrics = _Metrics()
+    place = START + 1
+    for found in increments:
+        metrics.up(_group(found.model, found.role), 1.0)
+    if not increments:
+        metrics.up((), 0.0)
+    for found in increments:
+        group = _group(found.model, found.role)
+        for (signal, attributes), value in found.gauges.items():
+            if value is not None:
+                metrics.gauge(wire.PREFIX + signal, group + attributes, place)
+                place += 1
+        for signal, attributes in found.counters:
+            metrics.counter(wire.PREFIX + signal, group + attributes, place)
+            place += 1
+        for histogram in found.histograms:
+            metrics.histogram(wire.PREFIX + histogram.signal, group + histogram.attributes, histogram, place)
+            place += 2 + len(histogram.counts)
+    return Pattern(metrics.scope())
+
+
+def _scrape_attributes(scrape: Scrape) -> dict[str, str]:
+    attributes = {**identity_attributes(scrape.identity), **_target(scrape.target), wire.SCRAPE_STATE: scrape.state}
     if scrape.error:
         attributes[wire.SCRAPE_ERROR] = scrape.error
     if scrape.process_start is not None:
@@ -28,83 +218,7 @@ def encode_scrape(scrape: Scrape) -> ResourceMetrics:
     if scrape.last_groups:
         attributes[wire.LAST_GROUPS] = json.dumps(scrape.last_groups)
     attributes.update({wire.FACT + name: value for name, value in scrape.facts.items()})
-    message.resource.attributes.extend(_pairs(attributes))
-    metrics = _Metrics(message, scrape.time_ns, scrape.start_ns)
-    for found in scrape.increments:
-        metrics.add(found)
-    if not scrape.increments:
-        metrics.gauge(wire.UP, (), 0.0)
-    return message
-
-
-def encode_host_rows(batch: HostRows) -> ResourceMetrics:
-    """Return GPU, event and host rows: a `.row` point carries the text columns, one point each numeric column."""
-    message = ResourceMetrics()
-    message.resource.attributes.extend(_pairs({**_identity(batch.identity), wire.HOST: batch.host}))
-    metrics = _Metrics(message, batch.time_ns, batch.start_ns)
-    for view, rows in batch.rows.items():
-        for number, row in enumerate(rows):
-            place = (("row", str(number)),)
-            words = tuple((k, _text(v)) for k, v in sorted(row.items()) if isinstance(v, str | tuple | list))
-            metrics.gauge(f"{wire.PREFIX}{view}.row", (*place, *words), 1.0)
-            for column, value in row.items():
-                if isinstance(value, int | float) and not isinstance(value, bool):
-                    metrics.gauge(f"{wire.PREFIX}{view}.{column}", place, float(value))
-    return message
-
-
-def export_request(messages: Iterable[ResourceMetrics]) -> bytes:
-    """Return one OTLP export body."""
-    return ExportMetricsServiceRequest(resource_metrics=list(messages)).SerializeToString()
-
-
-class _Metrics:
-    """The metrics of one ResourceMetrics by name."""
-
-    def __init__(self, message: ResourceMetrics, time_ns: int, start_ns: int | None) -> None:
-        self._scope = message.scope_metrics.add()
-        self._scope.scope.name = wire.SCOPE
-        self._time = time_ns
-        self._start = start_ns or 0
-        self._metrics: dict[str, Metric] = {}
-
-    def add(self, found: Increments) -> None:
-        group = _group(found.model, found.role)
-        self.gauge(wire.UP, group, 1.0)
-        for (signal, attributes), value in found.gauges.items():
-            if value is not None:
-                self.gauge(wire.PREFIX + signal, group + attributes, value)
-        for (signal, attributes), value in found.counters.items():
-            metric = self._metric(wire.PREFIX + signal)
-            metric.sum.aggregation_temporality = DELTA
-            metric.sum.is_monotonic = True
-            point = metric.sum.data_points.add(
-                time_unix_nano=self._time, start_time_unix_nano=self._start, as_double=value
-            )
-            point.attributes.extend(_pairs(dict(group + attributes)))
-        for histogram in found.histograms:
-            metric = self._metric(wire.PREFIX + histogram.signal)
-            metric.histogram.aggregation_temporality = DELTA
-            bins = metric.histogram.data_points.add(
-                time_unix_nano=self._time,
-                start_time_unix_nano=self._start,
-                count=histogram.count,
-                sum=histogram.sum,
-                explicit_bounds=histogram.edges,
-                bucket_counts=histogram.counts,
-            )
-            bins.attributes.extend(_pairs(dict(group + histogram.attributes)))
-
-    def gauge(self, name: str, attributes: Attributes, value: float) -> None:
-        point = self._metric(name).gauge.data_points.add(time_unix_nano=self._time, as_double=value)
-        point.attributes.extend(_pairs(dict(attributes)))
-
-    def _metric(self, name: str) -> Metric:
-        found = self._metrics.get(name)
-        if found is None:
-            found = self._scope.metrics.add(name=name, unit=unit_of(name.removeprefix(wire.PREFIX)))
-            self._metrics[name] = found
-        return found
+    return attributes
 
 
 def _group(model: str | None, role: str | None) -> Attributes:
@@ -116,16 +230,7 @@ def _group(model: str | None, role: str | None) -> Attributes:
     return tuple(found)
 
 
-def _identity(identity: Identity) -> dict[str, str]:
-    return {
-        wire.AGENT: identity.agent,
-        wire.EPOCH: identity.epoch,
-        wire.SEQUENCE: str(identity.sequence),
-        wire.SCHEMA: wire.SCHEMA_VERSION,
-    }
-
-
-def _target(target: Target) -> dict[str, str]:
+def _target(target: Target) -> Mapping[str, str]:
     named = {
         wire.INSTANCE: target.instance,
         wire.ENGINE: target.engine,
@@ -141,9 +246,5 @@ def _target(target: Target) -> dict[str, str]:
     return {name: value for name, value in named.items() if value}
 
 
-def _pairs(attributes: Mapping[str, str]) -> list[KeyValue]:
-    return [KeyValue(key=key, value=AnyValue(string_value=value)) for key, value in attributes.items()]
-
-
-def _text(value: object) -> str:
+def _words(value: object) -> str:
     return value if isinstance(value, str) else ",".join(str(item) for item in value)  # type: ignore[attr-defined]  # a sequence of words

@@ -1,0 +1,1 @@
+"""What NVIDIA GPUs are doing, one reader form a file."""

@@ -1,0 +1,1 @@
+"""Receivers of canonical signals besides the collector."""
