@@ -1,4 +1,4 @@
-"""Replays a folder of recorded pages (`NNNN.txt` with `index.jsonl`) as scrapes; the live path's code from readings on."""
+"""Replays a folder of recorded pages (`NNNN.txt`, `index.jsonl`) as scrapes, on the live path from readings on."""
 
 from __future__ import annotations
 

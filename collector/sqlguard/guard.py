@@ -99,7 +99,8 @@ def _parsed(cursor: duckdb.DuckDBPyConnection, text: str) -> Mapping[str, object
     if len(text) > MAX_SQL:
         raise QueryRefusedError(f"query of {len(text)} characters is over the limit of {MAX_SQL}")
     try:
-        row = cursor.execute("select json_serialize_sql($query::varchar)", {"query": text}).fetchone()
+        rows = cursor.execute("select json_serialize_sql($query::varchar)", {"query": text}).fetchall()
+        row = rows[0] if rows else None
     except (duckdb.Error, ValueError) as error:
         raise QueryRefusedError(f"the query cannot be parsed: {_first_line(error)}") from error
     try:

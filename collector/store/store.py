@@ -22,6 +22,7 @@ from collector.store.instances import Lives
 from collector.store.join import Joiner
 from collector.store.ledger import Ledger
 from collector.store.migrate import migrate, migrations, schema_version
+from collector.store.open import STORAGE_VERSION, open_writable
 from collector.store.reader import DuckReader
 from collector.store.rows import EdgeSets, Rows, add_host_rows, add_scrape, arrow
 from collector.store.sqlfiles import sql
@@ -29,8 +30,6 @@ from collector.store.tables import import_table
 from signals.errors import StoreError
 from signals.records import HostRows, Identity, Scrape
 
-#: The newest file format that DuckDB 1.5.5 and 2.x both read.
-STORAGE_VERSION = "v1.5.0"
 PACKAGE = "collector.store"
 
 
@@ -62,15 +61,7 @@ class Store:
         Raise StoreError when another process owns it, when its schema is older (unless `upgrade`) or newer.
         """
         target = None if path is None else Path(path)
-        config: dict[str, str | bool | int | float | list[str]] = {"storage_compatibility_version": STORAGE_VERSION}
-        if memory_limit is not None:
-            config["memory_limit"] = memory_limit
-        if threads is not None:
-            config["threads"] = str(threads)
-        try:
-            connection = duckdb.connect(":memory:" if target is None else str(target), config=config)
-        except duckdb.Error as error:
-            raise StoreError(_why_not_opened(target, error)) from error
+        connection = open_writable(target, memory_limit, threads)
         try:
             connection.execute("set TimeZone = 'UTC'")
             version = schema_version(connection)
@@ -199,6 +190,19 @@ class Store:
         """Return the lock that every writer holds; jobs that write take it."""
         return self._lock
 
+    def backup(self, target: Path) -> None:
+        """Copy everything into a new file; readers and writers go on meanwhile. StoreError when the disk refuses."""
+        with self._lock:
+            source = self._connection.execute("select current_database()").fetchall()[0][0]
+            place = str(target).replace("'", "''")
+            try:
+                self._connection.execute(f"attach '{place}' as copy_of_store (storage_version '{STORAGE_VERSION}')")
+                self._connection.execute(f'copy from database "{source}" to copy_of_store')
+            except duckdb.Error as error:
+                raise StoreError(f"no backup was made: {error}") from error
+            finally:
+                self._connection.execute("detach database if exists copy_of_store")
+
     def checkpoint(self) -> None:
         with self._lock:
             self._connection.execute("checkpoint")
@@ -222,13 +226,6 @@ def _quality(ts: datetime, source: str | None, kind: str, count: int, example: s
 
 def _full(row: dict[str, object], types: dict[str, str]) -> dict[str, object]:
     return {name: row.get(name) for name in types}
-
-
-def _why_not_opened(path: Path | None, error: duckdb.Error) -> str:
-    text = str(error).splitlines()[0]
-    if "lock" in text.lower():
-        return f"{path} is open in another process; ask its server (--url), or stop it: {text}"
-    return f"{path} cannot be opened: {text}"
 
 
 def _table_types(connection: duckdb.DuckDBPyConnection) -> dict[str, dict[str, str]]:

@@ -6,5 +6,5 @@ select
     edge_hi,
     sum(count)::bigint as count
 from engine_bins
-where model = $model and metric = $name and ts >= $low and ts < $high
+where model = $model and metric = $histogram and ts >= $low and ts < $high
 group by all

@@ -1,0 +1,83 @@
+"""Tells the story of one request: its timeline, its instance at that time, and its peers in the same minute."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import numpy as np
+
+from collector.store.reader import Columns, Reader
+from signals.errors import UnknownNameError
+
+#: Stages of a request in the order in which they happen, with the column that holds their seconds.
+STAGES = (
+    ("gateway", "gateway_seconds"),
+    ("queue", "queue_seconds"),
+    ("prefill", "prefill_seconds"),
+    ("transfer", "transfer_seconds"),
+    ("decode", "decode_seconds"),
+)
+
+
+def request(reader: Reader, _now: datetime, *, request_id: str) -> dict[str, object]:
+    """Return the request of that id or trace id with timeline, instance and peers; UnknownNameError for no such id."""
+    found = reader.columns("request_one", request_id=request_id)
+    if len(found["ts"]) == 0:
+        near = reader.columns("request_near", request_id=request_id)
+        raise UnknownNameError("request", request_id, [str(name) for name in near["request_id"]])
+    row = _row(found, 0)
+    ts = found["ts"][0].astype("datetime64[us]")
+    around = {"at": str(ts) + "+00:00", "instance": row["instance"]}
+    instance = _rows(reader.columns("request_instance", **around))
+    peers = _rows(reader.columns("request_peers", at=around["at"], model=row["model"], request_id=row["request_id"]))
+    return {
+        "request": row,
+        "timeline": _timeline(row),
+        "instance": instance,
+        "peers": peers[0] if peers else None,
+        "trace_id": row["trace_id"],
+        "others": len(found["ts"]) - 1,
+    }
+
+
+def _timeline(row: dict[str, object]) -> list[dict[str, object]]:
+    """Return the stages that are known, each from the end of the last one; the unexplained rest of TTFT is named."""
+    steps: list[dict[str, object]] = []
+    reached = 0.0
+    before_token = 0.0
+    for stage, column in STAGES:
+        seconds = row.get(column)
+        if not isinstance(seconds, float):
+            continue
+        if stage == "decode":
+            ttft = row.get("ttft_seconds")
+            if isinstance(ttft, float) and ttft > before_token + 1e-9:
+                steps.append({"stage": "other", "start_seconds": reached, "seconds": ttft - before_token})
+                reached = ttft
+        else:
+            before_token += seconds
+        steps.append({"stage": stage, "start_seconds": reached, "seconds": seconds})
+        reached += seconds
+    return steps
+
+
+def _rows(columns: Columns) -> list[dict[str, object]]:
+    length = len(next(iter(columns.values()))) if columns else 0
+    return [_row(columns, place) for place in range(length)]
+
+
+def _row(columns: Columns, place: int) -> dict[str, object]:
+    return {name: _plain(array[place]) for name, array in columns.items()}
+
+
+def _plain(value: object) -> object:
+    """Return a cell for JSON: NaN and NaT are null, times RFC 3339."""
+    if isinstance(value, np.datetime64):
+        return None if np.isnat(value) else f"{value.astype('datetime64[us]')}Z"
+    if isinstance(value, np.ndarray):
+        return [_plain(item) for item in value]
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float) and value != value:
+        return None
+    return value

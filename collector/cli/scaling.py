@@ -1,0 +1,113 @@
+"""Commands about instances: scale (with pin and freeze) and replay."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from datetime import datetime
+from pathlib import Path
+
+import click
+
+from collector.cli.options import DURATION, option, output_option, place_options
+from collector.cli.output import show
+from collector.cli.place import FilePlace, UrlPlace, resolve
+from collector.cli.reading import SCALE_COLUMNS, VIOLATED_OR_PENDING
+from signals.errors import ConfigError
+
+
+@click.group(invoke_without_command=True)
+@place_options
+@output_option
+@option("--pool", help="one pool only")
+@option("--pools", type=click.Path(path_type=Path, exists=True, dir_okay=False), help="pools.yaml (with --db)")
+@click.pass_context
+def scale(
+    ctx: click.Context,
+    db: Path | None,
+    url: str | None,
+    token_file: Path | None,
+    now: datetime | None,
+    output: str,
+    pool: str | None,
+    pools: Path | None,
+) -> None:
+    """How many instances are needed next? Example: sloscope scale --db x.duckdb"""
+    ctx.obj = (db, url, token_file)
+    if ctx.invoked_subcommand is not None:
+        return
+    place = resolve(db, url, token_file, now)
+    given: dict[str, object] = {"pool": pool}
+    if pools is not None:
+        if not isinstance(place, FilePlace):
+            raise ConfigError("--pools goes with --db; a server has its own (`serve --pools FILE`)")
+        from collector.answers.pools import load_pools
+
+        given["pools"] = load_pools(pools)
+    answer = place.answer("scale", given)
+    found = answer.get("recommendations")
+    rows = [row for row in found if isinstance(row, Mapping)] if isinstance(found, list) else []
+    head = [f"{row.get('pool')}: {line}" for row in rows for line in _lines(row.get("because"))]
+    show(answer, output, SCALE_COLUMNS, head)
+    if any(row.get("action") in {"up", "down"} for row in rows):
+        raise click.exceptions.Exit(VIOLATED_OR_PENDING)
+
+
+def _lines(because: object) -> list[str]:
+    return [str(line) for line in because] if isinstance(because, list) else []
+
+
+@scale.command()
+@option("--for", "seconds", type=DURATION, default="2h", show_default=True, help="how long")
+@click.argument("pool")
+@click.argument("replicas", type=click.IntRange(min=0))
+@click.pass_context
+def pin(ctx: click.Context, seconds: float, pool: str, replicas: int) -> None:
+    """Hold a pool at N instances for a while; audited and shown everywhere."""
+    body = {"pool": pool, "replicas": replicas, "for": f"{seconds:g}s"}
+    click.echo(json.dumps(_server(ctx).call("POST", "/api/v1/scaling/pin", json=body)))
+
+
+@scale.command()
+@option("--off", is_flag=True, help="let recommendations act again")
+@click.pass_context
+def freeze(ctx: click.Context, off: bool) -> None:
+    """Stop all recommendations from acting until `--off`; audited and shown everywhere."""
+    click.echo(json.dumps(_server(ctx).call("POST", "/api/v1/scaling/freeze", json={"frozen": not off})))
+
+
+def _server(ctx: click.Context) -> UrlPlace:
+    db, url, token_file = ctx.obj
+    place = resolve(db, url, token_file, None)
+    if not isinstance(place, UrlPlace):
+        raise ConfigError("pins and freezes are kept by a running collector: use --url")
+    return place
+
+
+@click.command()
+@output_option
+@option("--db", type=click.Path(path_type=Path, exists=True, dir_okay=False), help="replay this store's own arrivals")
+@option("--days", type=click.FloatRange(min=0.01), default=7.0, show_default=True, help="how many days of the store")
+@option("--model", help="model to replay; the only one when there is one")
+@option(
+    "--fleet", type=click.Path(path_type=Path, exists=True, dir_okay=False), help="fleet.yaml: instances and speeds"
+)
+@option("--objectives", type=click.Path(path_type=Path, exists=True), help="folder of OpenSLO files")
+@option("--policies", default="", help="comma-separated policies; all when empty")
+@option("--cold-start", type=DURATION, help="seconds from decision to ready; measured when absent")
+@click.argument("trace", required=False, type=click.Path(path_type=Path, exists=True, dir_okay=False))
+def replay(
+    output: str,
+    db: Path | None,
+    days: float,
+    model: str | None,
+    fleet: Path | None,
+    objectives: Path | None,
+    policies: str,
+    cold_start: float | None,
+    trace: Path | None,
+) -> None:
+    """How would other scaling policies have done? Example: sloscope replay trace.parquet --policies hpa_queue,ours"""
+    from collector.cli.replaying import run_replay
+
+    show(run_replay(db, days, model, fleet, objectives, policies, cold_start, trace), output)

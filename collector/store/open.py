@@ -1,0 +1,53 @@
+"""Opens DuckDB files: writable for the one owner, read-only for commands; says who holds a file that is held."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import duckdb
+
+from signals.errors import StoreError
+
+#: The newest file format that DuckDB 1.5.5 and 2.x both read.
+STORAGE_VERSION = "v1.5.0"
+
+
+def open_writable(path: Path | None, memory_limit: str | None, threads: int | None) -> duckdb.DuckDBPyConnection:
+    """Open or create the file at `path` (None: in memory). StoreError says what stands in the way."""
+    config: dict[str, str | bool | int | float | list[str]] = {"storage_compatibility_version": STORAGE_VERSION}
+    if memory_limit is not None:
+        config["memory_limit"] = memory_limit
+    if threads is not None:
+        config["threads"] = threads
+    try:
+        return duckdb.connect(":memory:" if path is None else str(path), config=config)
+    except duckdb.Error as error:
+        raise StoreError(_why(path, error)) from error
+
+
+@contextmanager
+def open_readonly(path: Path, *, guarded: bool = False) -> Iterator[duckdb.DuckDBPyConnection]:
+    """Open an existing file for reading; `guarded` also closes the outside world and locks the settings."""
+    if not path.is_file():
+        raise StoreError(f"{path}: no such store; `sloscope import --db {path} ...` makes one")
+    try:
+        connection = duckdb.connect(str(path), read_only=True)
+    except duckdb.Error as error:
+        raise StoreError(_why(path, error)) from error
+    try:
+        connection.execute("set TimeZone = 'UTC'")
+        if guarded:
+            connection.execute("set enable_external_access = false")
+            connection.execute("set lock_configuration = true")
+        yield connection
+    finally:
+        connection.close()
+
+
+def _why(path: Path | None, error: duckdb.Error) -> str:
+    text = str(error).splitlines()[0]
+    if "lock" in text.lower():
+        return f"{path} is open in another process; ask its server (--url), or stop it: {text}"
+    return f"{path} cannot be opened: {text}"
