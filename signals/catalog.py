@@ -59,7 +59,13 @@ kv_tier_used_bytes By : bytes held in a lower KV tier, by tier
 kv_tier_capacity_tokens {token} : tokens that fit in a lower KV tier, by tier
 kv_tier_capacity_bytes By : bytes that fit in a lower KV tier, by tier
 kv_tier_usage_ratio 1 : share of a KV tier in use, by tier
-adapter_slots_used_ratio 1 : share of the adapter slots in use
+kv_tier_keys {object} : objects held in a KV tier, by tier
+speculation_enabled 1 : 1 while the engine drafts, 0 while it does not (the control group)
+adapters_per_batch {adapter} : distinct LoRA adapters in one step's batch, mean
+expert_balance_ratio 1 : mean expert load divided by the largest; 1 is balanced
+sleeping 1 : 1 while the engine has given up its weights or its KV cache
+rollout_utilisation_ratio 1 : share of the rollout instances' time in which they generate
+rollout_staleness_steps {step} : training steps between the weights in use and the newest
 gateway_in_flight {request} : requests inside the gateway
 gateway_deployment_state 1 : 0 healthy, 1 partial, 2 complete outage
 gateway_queue_depth {request} : requests waiting in the gateway for an instance
@@ -114,9 +120,13 @@ grammar_seconds s : time compiling grammars
 grammar_requests {request} : requests with a grammar
 grammar_cache_hits {request} : grammars found compiled
 grammar_failures {request} : grammars that were given up, by reason
+grammar_mask_seconds s : time computing token masks
+format_error_retries {request} : answers generated again because their format was wrong
 structured_requests {request} : requests with constrained output
 expert_balance_sum 1 : sum over steps of mean expert load divided by the largest; 1 is balanced
 expert_balance_count {step} : steps in that sum
+rollout_scoring_timeouts {request} : rewards that came too late, by scorer
+instance_starts {instance} : instances started
 adapter_loads {adapter} : LoRA adapters loaded
 adapter_evictions {adapter} : LoRA adapters unloaded to make room
 worker_errors {request} : requests that failed inside a worker, by reason
@@ -128,6 +138,9 @@ kv_offload_load_bytes By : KV bytes read back from a lower tier
 kv_offload_store_bytes By : KV bytes written to a lower tier
 kv_tier_query_tokens {token} : tokens looked up in a lower KV tier, by tier
 kv_tier_hit_tokens {token} : tokens found in a lower KV tier, by tier
+kv_tier_hits {operation} : lookups that found something, by tier
+kv_tier_evicted_bytes_by_tenant By : bytes evicted, by tenant
+kv_tier_rejected_by_tenant {operation} : writes refused for a tenant's quota, by tenant
 kv_tier_read_tokens {token} : tokens read back from a lower KV tier, by tier
 kv_tier_write_tokens {token} : tokens written to a lower KV tier, by tier
 kv_tier_evicted_tokens {token} : tokens evicted from a KV tier, by tier
@@ -147,6 +160,7 @@ gateway_retries {request} : tries after the first, by kind
 gateway_rejected {request} : requests that the gateway refused, by reason
 gateway_aborted {request} : requests whose client left
 gateway_adapter_loads {adapter} : adapters that the gateway had loaded
+gateway_routed {request} : requests sent to an instance, by worker and status
 gateway_route_hit_tokens {token} : input tokens cached on the instance that the gateway chose
 gateway_route_best_hit_tokens {token} : input tokens cached on the best instance it could have chosen
 gateway_slo_violations {request} : requests that missed the target the gateway was given, by kind
@@ -188,6 +202,9 @@ kv_transfer_size_bytes By : one KV move
 kv_tier_read_seconds s : one read from a lower KV tier, by tier
 kv_tier_write_seconds s : one write to a lower KV tier, by tier
 grammar_compile_seconds s : one grammar compiled
+weight_sync_seconds s : one update of an instance's weights, by operation
+rollout_scoring_seconds s : one reward computed, by scorer
+instance_start_seconds s : one instance started, until it answers
 adapter_swap_seconds s : one adapter loaded into device memory
 """,
     ),

@@ -43,6 +43,7 @@ class GaugePlan:
     floor: float | None
     names_in: tuple[int, ...] = ()
     twins: tuple[tuple[int, ...], ...] = ()
+    ceiling: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +114,8 @@ class Compiler:
                 and not any(f"{name}_{part}" in ruled for part in ("sum", "count"))
             )
         )
-        missing = tuple(signal for signal in self._dialect.expected() if signal not in matched)
+        role = groups[0][1] if len(groups) == 1 else None
+        missing = tuple(signal for signal in self._dialect.expected(role) if signal not in matched)
         return Plan(tuple(plans), version, facts, start, unknown, missing, layout.errors, tuple(amounts))
 
     def _kept(self, layout: Layout) -> list[int]:
@@ -146,8 +148,12 @@ class Compiler:
         if self._dialect.gateway:
             return ((None, None),)
         found: dict[str, dict[str | None, None]] = {}
+        prefixes = self._dialect.prefixes
+        naming = self._dialect.model_families
+        if naming and any(normal(series.family).startswith(naming) for series in layout.series):
+            prefixes = naming
         for series in layout.series:
-            if normal(series.family).startswith(self._dialect.prefixes) and self._dialect.keep(series):
+            if normal(series.family).startswith(prefixes) and self._dialect.keep(series):
                 model = self._model_of(series)
                 if model is not None:
                     roles = found.setdefault(model, {})
@@ -182,7 +188,7 @@ class Compiler:
                 return len(groups) == 1
             return (model, self._role_of(series, model)) == group
 
-        gauges: list[GaugePlan] = []
+        gauges: dict[tuple[str, Attributes], GaugePlan] = {}
         matched: set[str] = set()
         shaper = _Shaper(layout)
         for rule in self._dialect.rules:
@@ -191,26 +197,19 @@ class Compiler:
                 continue
             matched.add(rule.signal)
             for attributes, members in self._by_attributes(rule, places, layout).items():
+                name = (rule.signal, attributes)
                 if rule.kind == GAUGE:
-                    gauges.append(
-                        GaugePlan(
-                            (rule.signal, attributes),
-                            tuple(members),
-                            rule.over,
-                            rule.scale,
-                            rule.floor,
-                            twins=_twins(members, layout),
-                        )
-                    )
+                    earlier = gauges[name].places if name in gauges else ()
+                    gauges[name] = _gauge_plan(rule, name, (*earlier, *members), layout)
                 elif rule.kind == NAMES:
-                    gauges.append(_names_plan(rule, attributes, members, layout))
+                    gauges[name] = _names_plan(rule, attributes, members, layout)
                 elif rule.kind == COUNTER:
                     shaper.counter(rule, attributes, members)
                 elif rule.kind == HISTOGRAM:
                     shaper.histograms(rule, attributes, members)
                     matched.update(name for name in (rule.sum_as, rule.count_as) if name)
         shape, where = shaper.shape(group, self._dialect.private)
-        return GroupPlan(shape, where, tuple(gauges)), matched
+        return GroupPlan(shape, where, tuple(gauges.values())), matched
 
     def _places(
         self,
@@ -239,9 +238,10 @@ class Compiler:
         for place in places:
             labels = layout.series[place].labels
             named = {
-                name: self._dialect.attribute(name, labels[label])
+                name: value
                 for label, name in rule.by.items()
                 if labels.get(label, "") not in NOT_A_VALUE
+                and (value := self._dialect.attribute(name, labels[label])) not in NOT_A_VALUE
             }
             found.setdefault(tuple(sorted({**rule.attributes, **named}.items())), []).append(place)
         return found
@@ -330,13 +330,20 @@ def _rank(label: str) -> tuple[int, str]:
     return (int(label), "") if label.isdigit() else (-1 if not label else 1 << 30, label)
 
 
-def _twins(members: list[int], layout: Layout) -> tuple[tuple[int, ...], ...]:
+def _gauge_plan(rule: Rule, name: tuple[str, Attributes], places: tuple[int, ...], layout: Layout) -> GaugePlan:
+    return GaugePlan(
+        name, places, rule.over, rule.scale, rule.floor, twins=_twins(places, layout), ceiling=rule.ceiling
+    )
+
+
+def _twins(members: tuple[int, ...], layout: Layout) -> tuple[tuple[int, ...], ...]:
     """Return the members as sets that differ in the process label only; () where no series has it."""
     if not any(PROCESS_LABEL in layout.series[place].labels for place in members):
         return ()
-    sets: dict[Attributes, list[int]] = {}
+    sets: dict[tuple[str, ...], list[int]] = {}
     for place in members:
-        rest = tuple(sorted((k, v) for k, v in layout.series[place].labels.items() if k != PROCESS_LABEL))
+        series = layout.series[place]
+        rest = (series.name, *sorted(f"{k}={v}" for k, v in series.labels.items() if k != PROCESS_LABEL))
         sets.setdefault(rest, []).append(place)
     return tuple(tuple(places) for places in sets.values())
 

@@ -22,7 +22,7 @@ ANY = "*"
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One canonical signal and where it stands on this engine's page.
+    """One canonical signal and where it stands on this engine's page; rules of one signal and attributes add up.
 
     raw: family names in order of preference, as the engine writes them (with or without `_total`); a name may carry a
         selector, `NAME{label=value|value}`, and may name one part of a histogram or summary (`NAME_sum`).
@@ -31,11 +31,11 @@ class Rule:
     where: label → allowed values; a series without the label passes only if "" is allowed; "*" is any value but none.
     by: raw label → attribute kept on the canonical point. attributes: constant ones that are added.
     over: how a gauge's ranks become one number: sum, mean, max, first.
-    scale: factor to base units. floor: values below it are sentinels and mean missing.
+    scale: factor to base units. floor, ceiling: values below or from there on are sentinels and mean missing.
     sum_as, count_as: canonical counters fed by a histogram's sum and count.
     unless: families; a page that has one of them says it better and the rule is skipped.
     every_rank: add up the ranks that repeat other counts too: each reports a share of this one.
-    expected: `check` reports it as missing when the page lacks it.
+    expected: `check` reports it as missing when the page lacks it, unless the page's role is in `absent_on`.
     """
 
     signal: str
@@ -53,6 +53,8 @@ class Rule:
     attributes: Mapping[str, str] = field(default_factory=dict)
     every_rank: bool = False
     unless: tuple[str, ...] = ()
+    ceiling: float | None = None
+    absent_on: tuple[str, ...] = ()
 
 
 def _no_halves(_spans: Iterable[Span]) -> list[RequestHalf]:
@@ -81,8 +83,10 @@ class Dialect:
     """One engine or gateway.
 
     prefixes: how its family names begin (after normalising `:` to `_`); used to detect it and to list unknown families.
-    model_labels: labels that name the model, in order of preference. gateway: its page describes many models and
-    tenants of other instances, so its points carry `gateway_` names and never mix with engine points.
+    model_labels: labels that name the model, in order of preference. model_families: beginnings of the families that
+    name the page's models, where other families count a request again under other models.
+    gateway: its page describes many models and tenants of other instances, so its points carry `gateway_` names and
+    never mix with engine points.
     ranks: labels that tell ranks apart (they are summed, averaged or dropped by the rules).
     repeats: labels of ranks that repeat the same counts; of series that differ in nothing else the lowest is kept.
     keep: whether a series counts at all (repeated tensor-parallel ranks do not). role: prefill, decode or both.
@@ -116,9 +120,12 @@ class Dialect:
     line: Callable[[Mapping[str, object]], RequestHalf | None] = _no_line
     owners: tuple[str, ...] = ()
     private: tuple[str, ...] = ()
+    model_families: tuple[str, ...] = ()
 
-    def expected(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(rule.signal for rule in self.rules if rule.expected))
+    def expected(self, role: str | None = None) -> tuple[str, ...]:
+        """Return the signals that a page of a role must have."""
+        wanted = (rule.signal for rule in self.rules if rule.expected and role not in rule.absent_on)
+        return tuple(dict.fromkeys(wanted))
 
 
 #: Prefixes that exporters in between put before an engine's own names.

@@ -56,7 +56,13 @@ def _gauge(plan: GaugePlan, values: list[float]) -> float | None:
         if plan.twins
         else [values[place] for place in plan.places]
     )
-    found = [value for value in raw if isfinite(value) and (plan.floor is None or value >= plan.floor)]
+    found = [
+        value
+        for value in raw
+        if isfinite(value)
+        and (plan.floor is None or value >= plan.floor)
+        and (plan.ceiling is None or value < plan.ceiling)
+    ]
     if not found:
         return None
     if plan.over == "max":

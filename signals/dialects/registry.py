@@ -4,12 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from signals.dialects.dcgm import DCGM
 from signals.dialects.dynamo import DYNAMO
 from signals.dialects.dynamo_worker import DYNAMO_WORKER
+from signals.dialects.epp import EPP
 from signals.dialects.form import Dialect, normal
 from signals.dialects.litellm import LITELLM
 from signals.dialects.llamacpp import LLAMACPP
+from signals.dialects.lmcache import LMCACHE
+from signals.dialects.lmdeploy import LMDEPLOY
+from signals.dialects.mooncake import MOONCAKE
+from signals.dialects.ray_serve import RAY_SERVE
 from signals.dialects.sglang import SGLANG
+from signals.dialects.tgi import TGI
+from signals.dialects.triton import TRITON
 from signals.dialects.trtllm import TRTLLM
 from signals.dialects.vllm import VLLM
 from signals.errors import UnknownNameError
@@ -18,8 +26,12 @@ from signals.spans import RequestHalf, Span
 
 #: In the order of detection: gateways and routers before engines whose names they may repeat.
 DIALECTS: dict[str, Dialect] = {
-    dialect.engine: dialect for dialect in (DYNAMO, DYNAMO_WORKER, LITELLM, VLLM, SGLANG, TRTLLM, LLAMACPP)
-}
+    dialect.engine: dialect
+    for dialect in (
+        DYNAMO, DYNAMO_WORKER, LITELLM, EPP, VLLM, SGLANG, TRTLLM, LLAMACPP, TRITON, LMDEPLOY, TGI, RAY_SERVE, LMCACHE,
+        MOONCAKE, DCGM,
+    )
+}  # fmt: skip
 
 
 def get(engine: str) -> Dialect:

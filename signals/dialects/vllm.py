@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from signals.dialects.form import GAUGE, HISTOGRAM, INFO, NAMES, Dialect, Rule
+from signals.dialects import lmcache
+from signals.dialects.form import GAUGE, HISTOGRAM, INFO, NAMES, Dialect, Rule, families
 from signals.dialects.genai import latency_half
 from signals.pages import Series
 from signals.spans import RequestHalf, Span
@@ -71,8 +72,36 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule("kv_transfer_failures", ("vllm:nixl_num_failed_transfers", "vllm:mooncake_num_failed_transfers")),
     Rule("kv_leases_expired", ("vllm:nixl_num_kv_expired_reqs", "vllm:mooncake_num_kv_expired_reqs")),
-    Rule("kv_offload_load_bytes", ("vllm:kv_offload_load_bytes",)),
-    Rule("kv_offload_store_bytes", ("vllm:kv_offload_store_bytes",)),
+    Rule(
+        "kv_offload_load_bytes",
+        ("vllm:kv_offload_load_bytes", "vllm:kv_offload_total_bytes{transfer_type=CPU_to_GPU}"),
+    ),
+    Rule(
+        "kv_offload_store_bytes",
+        ("vllm:kv_offload_store_bytes", "vllm:kv_offload_total_bytes{transfer_type=GPU_to_CPU}"),
+    ),
+    Rule(
+        "kv_tier_usage_ratio",
+        ("vllm:kv_offload_cpu_cache_usage_perc", "vllm:hisparse_host_cache_usage_perc"),
+        GAUGE,
+        over="mean",
+        floor=0.0,
+        attributes={"tier": "host"},
+    ),
+    Rule("pd_queue_depth", ("vllm:num_requests_kv_fetch_by_stage",), GAUGE, by={"stage": "stage"}),
+    Rule(
+        "sleeping",
+        ("vllm:engine_sleep_state{sleep_state=weights_offloaded|discard_all}",),
+        GAUGE,
+        over="max",
+        floor=0.0,
+    ),
+    Rule(
+        "weight_sync_seconds",
+        ("vllm:rl_weight_update_operation_duration_seconds",),
+        HISTOGRAM,
+        by={"operation": "operation"},
+    ),
     Rule("http_requests", ("http_requests",), by={"status": "status"}),
     Rule("adapters_running", ("vllm:lora_requests_info",), NAMES, facts={"running_lora_adapters": "adapters"}),
     Rule("adapters_waiting", ("vllm:lora_requests_info",), NAMES, facts={"waiting_lora_adapters": "adapters"}),
@@ -92,22 +121,18 @@ RULES: tuple[Rule, ...] = (
     ),
 )
 
-#: Families that are known and say nothing that a canonical signal needs.
-IGNORED = (
-    "vllm:engine_sleep_state", "vllm:mm_cache_queries", "vllm:mm_cache_hits", "vllm:prompt_tokens_cached",
-    "vllm:estimated_flops_per_gpu", "vllm:estimated_read_bytes_per_gpu", "vllm:estimated_write_bytes_per_gpu",
-    "vllm:request_inference_time_seconds", "vllm:request_params_n", "vllm:request_params_max_tokens",
-    "vllm:request_max_num_generation_tokens", "vllm:request_num_preemptions",
-    "vllm:request_prefill_kv_computed_tokens", "vllm:kv_block_lifetime_seconds",
-    "vllm:kv_block_idle_before_evict_seconds", "vllm:kv_block_reuse_gap_seconds", "vllm:corrupted_requests",
-    "vllm:num_requests_kv_fetch_by_stage", "vllm:watermark_requests", "vllm:tool_call_parser_invocations",
-    "vllm:avg_prompt_throughput_toks_per_s", "vllm:avg_generation_throughput_toks_per_s",
-    "vllm:cpu_cache_usage_perc", "vllm:num_requests_swapped", "vllm:request_params_best_of",
-    "vllm:gpu_prefix_cache_hit_rate", "vllm:cpu_prefix_cache_hit_rate", "vllm:model_forward_time_milliseconds",
-    "vllm:model_execute_time_milliseconds", "vllm:time_in_queue_requests", "vllm:num_requests_swapped",
-    "vllm:spec_decode_draft_acceptance_rate", "vllm:spec_decode_efficiency", "vllm:spec_decode_num_emitted_tokens",
-    "vllm:prompt_tokens_recomputed",
-)  # fmt: skip
+#: Families that are known and say nothing that a canonical signal needs; a trailing * stands for any rest.
+IGNORED = families(
+    "vllm:",
+    """mm_cache_queries mm_cache_hits prompt_tokens_cached estimated_* request_inference_time_seconds request_params_*
+    request_max_num_generation_tokens request_num_preemptions request_prefill_kv_computed_tokens kv_block_*
+    corrupted_requests watermark_requests tool_call_parser_invocations websocket_* sleep_mode_operation*
+    rl_weight_update_operations_in_flight diffusion_* nixl_* mooncake_* kv_offload_* simple_kv_offload_* hisparse_*
+    hf3fs_* umbp_* avg_prompt_throughput_toks_per_s avg_generation_throughput_toks_per_s cpu_cache_usage_perc
+    num_requests_swapped gpu_prefix_cache_hit_rate cpu_prefix_cache_* model_forward_time_milliseconds
+    model_execute_time_milliseconds time_in_queue_requests spec_decode_draft_acceptance_rate spec_decode_efficiency
+    spec_decode_num_emitted_tokens prompt_tokens_recomputed build_info""",
+)
 
 
 def halves(spans: Iterable[Span]) -> list[RequestHalf]:
@@ -129,10 +154,11 @@ VLLM = Dialect(
     engine="vllm",
     title="vLLM",
     prefixes=("vllm_",),
-    rules=RULES,
+    rules=(*RULES, *lmcache.RULES),
     model_labels=("model_name", "model"),
     ranks=("engine", "dp_rank"),
     version=_version,
     halves=halves,
-    ignored=IGNORED,
+    ignored=(*IGNORED, *lmcache.IGNORED),
+    owners=("vllm",),
 )
