@@ -112,7 +112,7 @@ class KvPoolInputs(PlannerInputs):
             capacity += held / self.versions_in_cache
             plain = least_recently_used(self._classes(), self.turns_per_second, capacity)
             best = by_value(self._classes(), self.turns_per_second, capacity)
-            lru[tier], value[tier] = plain.hit_ratio, max(best.hit_ratio, plain.hit_ratio)
+            lru[tier], value[tier] = plain.hit_ratio, best.hit_ratio
             kept[tier] = plain.age_seconds["first"]
             saved += max(0.0, savings[tier]) * (plain.hit_ratio - previous)
             previous = plain.hit_ratio

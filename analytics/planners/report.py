@@ -2,41 +2,45 @@
 
 from __future__ import annotations
 
-from analytics.planners.form import Plan, PlannerInputs, declared
-from analytics.planners.settings import PlainValue, plain
+from collections.abc import Iterable
 
-__all__ = ["input_rows", "plan_report"]
+from analytics.planners.form import Plan, PlannerInputs, Step, Verdict, declared
+from analytics.planners.settings import plain
+
+__all__ = ["Json", "input_rows", "plan_report", "step_rows", "verdict_rows"]
 
 #: What `json.dumps` takes.
 Json = dict[str, object]
 
 
 def plan_report(plan: Plan) -> Json:
-    """Return {"planner", "inputs", "steps", "verdicts", "headline"}; inputs carry unit and source."""
+    """Return {"planner", "inputs", "steps", "verdicts", "headline"}; inputs carry value, unit and source."""
     return {
         "planner": plan.planner,
         "inputs": input_rows(plan.inputs),
-        "steps": [
-            {"name": step.name, "value": step.value, "unit": step.unit, "because": step.because} for step in plan.steps
-        ],
-        "verdicts": [{"verdict": each.verdict, "holds": each.holds, "because": each.because} for each in plan.verdicts],
+        "steps": step_rows(plan.steps),
+        "verdicts": verdict_rows(plan.verdicts),
         "headline": plan.headline,
     }
 
 
+def step_rows(steps: Iterable[Step]) -> list[Json]:
+    """Return steps as {"name", "value", "unit", "because"}."""
+    return [{"name": step.name, "value": step.value, "unit": step.unit, "because": step.because} for step in steps]
+
+
+def verdict_rows(verdicts: Iterable[Verdict]) -> list[Json]:
+    """Return verdicts as {"verdict", "holds", "because"}."""
+    return [{"verdict": each.verdict, "holds": each.holds, "because": each.because} for each in verdicts]
+
+
 def input_rows(inputs: PlannerInputs) -> dict[str, Json]:
-    """Return each input with its value, unit, help, range and where the assumption comes from."""
-    rows: dict[str, Json] = {}
-    for entry in declared(type(inputs)):
-        value: PlainValue = plain(getattr(inputs, entry.name))
-        changed = getattr(inputs, entry.name) != entry.default
-        rows[entry.name] = {
-            "value": value,
+    """Return each input with value, unit and source: given where it is not the default."""
+    return {
+        entry.name: {
+            "value": plain(getattr(inputs, entry.name)),
             "unit": entry.unit,
-            "source": "given" if changed else "assumed",
-            "assumed": plain(entry.default),
-            "assumption": entry.source,
-            "help": entry.help,
-            "range": [entry.low, entry.high],
+            "source": "assumed" if getattr(inputs, entry.name) == entry.default else "given",
         }
-    return rows
+        for entry in declared(type(inputs))
+    }

@@ -80,7 +80,7 @@ def by_value(classes: Sequence[ReuseClass], accesses_per_second: float, capacity
         ages[index] = float(AGES[start] + (AGES[end] - AGES[start]) * part)
         hit += float(hits[index][end] - hits[index][start]) * part
         gain += float(saved[index][end] - saved[index][start]) * part
-    return Retention(hit, gain, {each.name: ages[index] for index, each in enumerate(classes)})
+    return Retention(float(hit), float(gain), {each.name: ages[index] for index, each in enumerate(classes)})
 
 
 def _curves(classes: Sequence[ReuseClass], accesses_per_second: float) -> tuple[Floats, Floats, Floats]:

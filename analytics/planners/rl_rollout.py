@@ -51,6 +51,7 @@ class RlRolloutInputs(PlannerInputs):
     )
     scoring_seconds: float = number(5, "s", 0, 1e5, "Time to score one answer.", _OWN)
     scoring_timeout_ratio: float = number(0.02, "ratio", 0, 1, "Answers whose scoring times out.", _OWN)
+    observed_staleness_steps: float = number(3, "steps", 0, 1e5, "Mean age of samples as trained on.", _OWN)
     staleness_cap_steps: int = whole(4, "steps", 0, 1000, "Oldest weights that a sample may come from.", _OWN)
 
     def plan(self) -> Plan:
@@ -79,6 +80,11 @@ class RlRolloutInputs(PlannerInputs):
                 "asynchronous samples stay within the staleness cap",
                 oldest <= self.staleness_cap_steps,
                 f"the oldest is {oldest:.1f} updates old with scoring, the cap is {self.staleness_cap_steps}",
+            ),
+            Verdict(
+                "samples as trained on are within the staleness cap",
+                self.observed_staleness_steps <= self.staleness_cap_steps,
+                f"{self.observed_staleness_steps:.3g} updates old on average, the cap is {self.staleness_cap_steps}",
             ),
             Verdict(
                 "scoring keeps up with training",

@@ -79,12 +79,8 @@ class StructuredOutputInputs(PlannerInputs):
         retries = self.format_error_ratio / (1 - self.format_error_ratio)
         return (
             Step("compile_seconds_per_request", compiling, "s", "cache misses x compile seconds"),
-            Step(
-                "compile_cores", compiling * self.structured_requests_per_second, "cores", "that x constrained arrivals"
-            ),
-            Step(
-                "retries_per_request_unconstrained", retries, "retries", "e / (1 - e) for a share e of broken answers"
-            ),
+            Step("compile_cores", compiling * self.structured_requests_per_second, "cores", "that x arrivals"),
+            Step("retries_per_request_unconstrained", retries, "retries", "e / (1 - e), e of answers broken"),
             Step(
                 "retry_seconds_per_request",
                 retries * self.mean_request_seconds,
