@@ -7,7 +7,7 @@ from analytics.rootcause.diagnosis import Diagnosis, diagnose
 from analytics.rootcause.localise import Segment, localise
 from analytics.rootcause.observations import Observations
 from analytics.rootcause.scene import Scene
-from analytics.rootcause.spike import Change, Spike, compare, overdispersion, scan
+from analytics.rootcause.spike import Change, Spike, compare, overdispersion, scan, spikes
 
 __all__ = [
     "CAUSES",
@@ -22,4 +22,5 @@ __all__ = [
     "localise",
     "overdispersion",
     "scan",
+    "spikes",
 ]

@@ -1,4 +1,4 @@
-"""Lines recorded changes up with an onset by lag and scope, and says how often chance would; never calls one a cause."""
+"""Lines recorded changes up with an onset by lag and scope, and how often chance would; never calls one a cause."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SCOPES = ("model_version", "pool", "instance", "region", "tenant")
 
 @dataclass(frozen=True, slots=True)
 class AlignedChange:
-    """A change near the onset: `weight` in 0..1 from lag and scope; `placebo` = chance of one this close by accident."""
+    """A change near the onset: `weight` 0..1 from lag and scope; `placebo` = chance of one this close."""
 
     ts: np.datetime64
     kind: str
@@ -51,7 +51,7 @@ def align(changes: Columns, onset: np.datetime64, segment: Mapping[str, str]) ->
     """
     if not changes or not len(changes["ts"]):
         return []
-    seconds = (onset - changes["ts"].astype("datetime64[us]")) / np.timedelta64(1, "s")
+    seconds = (onset - changes["ts"].astype("datetime64[us]")).astype(np.int64) / 1e6
     span = max(float(seconds.max() - seconds.min()), 3600.0)
     rate = len(seconds) / span
     found = []

@@ -51,7 +51,7 @@ def diagnose(scene: Scene, z: float) -> Diagnosis:
     """Weigh every cause against the scene; `z` is how significant the change was."""
     findings = {name: cause.weigh(scene) for name, cause in CAUSES.items()}
     scores = _scores(scene, findings)
-    order = sorted((name for name in scores if scores[name] >= WEAKEST), key=lambda name: -scores[name])
+    order = sorted((name for name, score in scores.items() if score >= WEAKEST), key=lambda name: -scores[name])
     features = _features(scene, order, scores, findings, z)
     sure = probability(features) if order else 0.0
     ranked = tuple(
@@ -60,7 +60,7 @@ def diagnose(scene: Scene, z: float) -> Diagnosis:
             findings[name],
             scores[name],
             _confidence(sure, scores, order, place),
-            _related(scene, CAUSES[name], findings[name]),
+            _related(scene, CAUSES[name]),
         )
         for place, name in enumerate(order[:TOLD])
     )
@@ -110,14 +110,14 @@ def _confidence(sure: float, scores: dict[str, float], order: list[str], place: 
     return (1 - sure) * scores[order[place]] / max(rest + 0.3, 1e-9)
 
 
-def _related(scene: Scene, cause: Cause, finding: Finding) -> AlignedChange | None:
+def _related(scene: Scene, cause: Cause) -> AlignedChange | None:
     """Return the best-aligned change, the kind that the cause speaks of first."""
     wanted = {"release_regression": "release", "config_regression": "config", "routing_hotspot": "routing"}.get(
         cause.id
     )
     near = [change for change in scene.changes if change.weight >= 0.1]
     fitting = [change for change in near if change.kind == wanted]
-    return (fitting or near or [None])[0]
+    return next(iter(fitting or near), None)
 
 
 def _kind(scene: Scene, ranked: Iterable[Ranked]) -> str | None:

@@ -65,7 +65,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """A root cause: `kind` is traffic, serving or capacity; `stages` where its seconds appear; `loses_to` look-alikes."""
+    """A root cause: `kind` is traffic, serving or capacity; `stages` where it shows; `loses_to` look-alikes."""
 
     id: str
     title: str

@@ -82,4 +82,4 @@ def _dense(key: IntArray) -> IntArray:
 
 def _added(values: npt.NDArray[np.generic], key: IntArray, groups: int) -> FloatArray:
     clean = np.nan_to_num(values.astype(np.float64))
-    return np.bincount(key, weights=clean, minlength=groups)
+    return np.bincount(key, weights=clean, minlength=groups).astype(np.float64)

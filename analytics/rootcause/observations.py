@@ -94,6 +94,7 @@ class Observations:
     cells: Columns
     overdispersion: float = 1.0
     usual_rate: float | None = None
+    from_pages: bool = False
     dimensions: tuple[str, ...] = DIMENSIONS
     engine: Columns = field(default_factory=_none)
     gpus: Columns = field(default_factory=_none)

@@ -63,7 +63,7 @@ class Requests:
         )
 
     def adjusted(self, name: str, top: str, bottom: str, over: str, mask: Mask | None = None) -> Shift | None:
-        """Compare Σ top ÷ Σ bottom at the mix of levels of `over` seen during, so that longer prompts alone move nothing.
+        """Compare Σ top ÷ Σ bottom at the mix of levels of `over` during: longer prompts alone move nothing.
 
         Levels without history are left out of both sides.
         """

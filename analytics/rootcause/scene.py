@@ -24,7 +24,7 @@ ENGINE_SIGNALS = (
     "external_hit_tokens", "preemptions", "steps", "step_tokens", "step_seconds", "first_tokens", "finished",
     "rejected", "queue_seconds_sum", "prefill_seconds_sum", "spec_drafts", "spec_draft_tokens",
     "spec_accepted_tokens", "grammar_seconds", "kv_transfer_bytes", "kv_transfer_seconds", "queue_area",
-    "running_peak", "running_low", "kv_low", "kv_peak", "queue_peak", "interval_seconds", "longest_interval", "bad_scrapes", "scrapes", "stalled",
+    "running_peak", "running_low", "kv_low", "kv_peak", "queue_peak", "bad_scrapes", "stalled",
 )  # fmt: skip
 GPU_SIGNALS = (
     "sm_active_ratio", "dram_bandwidth_ratio", "memory_busy_ratio", "power_watts", "temperature_celsius",
@@ -157,10 +157,22 @@ class Scene:
     def changes(self) -> list[AlignedChange]:
         return align(self.observations.changes, self.observations.start, self.focus)
 
+    def _waiting(self) -> float:
+        """Return by how many the queues grew from the window's first steps to its highest, summed over instances."""
+        panel = self.engine
+        depth = panel.values["queue_depth"][:, panel.during]
+        if not depth.size or not np.isfinite(depth).any():
+            return 0.0
+        total = np.nansum(depth, axis=0)
+        return float(max(total[-max(len(total) // 10, 1) :].max() - total[0], 0.0))
+
     @cached_property
     def arrivals(self) -> Shift | None:
-        """Return requests per second; where yesterday's rate at this time is known, the larger of both is the baseline."""
+        """Return requests per second; the baseline is raised to yesterday's rate at this time, by a fifth at most."""
         found = self.requests.rate("requests")
+        if found is not None and self.observations.from_pages:
+            # Pages count first tokens; who still waits at the end has arrived as well.
+            found = Shift(found.signal, found.before, found.during + self._waiting() / self.observations.seconds_during)
         usual = self.observations.usual_rate
         if found is None or usual is None:
             return found

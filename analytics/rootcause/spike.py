@@ -16,9 +16,11 @@ WINDOW_Z = 4.0
 #: A rise in the bad share below this factor is not worth waking anybody for.
 SMALLEST_RATIO = 1.5
 #: Nor is one of fewer bad events than this.
-SMALLEST_EXCESS = 8.0
+SMALLEST_EXCESS = 5.0
 #: Drop of the log-likelihood ratio that bounds a 95 % interval of the onset (half of chi-square's 3.84).
 ONSET_DROP = 1.92
+#: An incident lasts less than this share of the record that it is looked for in.
+LONGEST_SHARE = 0.75
 OVERDISPERSION_BOUNDS = (1.0, 12.0)
 
 
@@ -76,19 +78,9 @@ def compare(before: tuple[float, float], during: tuple[float, float], dispersion
     return Change(p0, p1, excess, float(z), dispersion, bool(strong))
 
 
-def scan(
-    total: FloatArray,
-    bad: FloatArray,
-    dispersion: float,
-    around: int | None = None,
-    within: tuple[int, int] | None = None,
-) -> Spike | None:
-    """Return the interval of steps whose bad share rose most significantly, or None.
-
-    `around` asks for an interval that contains that step (or ends or begins beside it); `within` bounds the search.
-    """
-    size = len(total)
-    low, high = within or (0, size)
+def scan(total: FloatArray, bad: FloatArray, dispersion: float, within: tuple[int, int] | None = None) -> Spike | None:
+    """Return the interval of steps whose bad share rose most significantly, or None; `within` bounds the search."""
+    low, high = within or (0, len(total))
     n, b = np.concatenate([[0.0], np.cumsum(total)]), np.concatenate([[0.0], np.cumsum(bad)])
     starts, ends = np.arange(low, high), np.arange(low + 1, high + 1)
     if not len(starts):
@@ -97,15 +89,12 @@ def scan(
     b1 = b[ends][None, :] - b[starts][:, None]
     n0, b0 = n[-1] - n1, b[-1] - b1
     ratio = _likelihood(n1, b1, n0, b0) / dispersion
-    allowed = ends[None, :] > starts[:, None]
-    if around is not None:
-        allowed &= (starts[:, None] <= around + 1) & (ends[None, :] >= around)
     p1, p0 = b1 / np.maximum(n1, 1.0), (b0 + 0.5) / (n0 + 1.0)
-    allowed &= (p1 >= SMALLEST_RATIO * p0) & (b1 - n1 * p0 >= SMALLEST_EXCESS)
-    # An incident is the exception: what fills most of the record is the record's own level.
-    ratio = np.where(allowed & (n1 < 0.75 * n[-1]), ratio, -np.inf)
-    best = int(np.argmax(ratio))
-    row, column = divmod(best, ratio.shape[1])
+    allowed = (ends[None, :] > starts[:, None]) & (p1 >= SMALLEST_RATIO * p0) & (b1 - n1 * p0 >= SMALLEST_EXCESS)
+    # An incident is the exception in time: what fills most of the record is the record's own level.
+    length = ends[None, :] - starts[:, None]
+    ratio = np.where(allowed & (length < LONGEST_SHARE * len(total)), ratio, -np.inf)
+    row, column = divmod(int(np.argmax(ratio)), ratio.shape[1])
     if ratio[row, column] < SCAN_THRESHOLD:
         return None
     near = np.flatnonzero(ratio[:, column] >= ratio[row, column] - ONSET_DROP)
@@ -117,6 +106,22 @@ def scan(
         int(starts[near[0]]),
         int(starts[near[-1]]),
     )
+
+
+def spikes(
+    total: FloatArray, bad: FloatArray, dispersion: float, within: tuple[int, int] | None = None, most: int = 5
+) -> list[Spike]:
+    """Return separate intervals whose bad share rose, the most significant first; each is taken out before the next."""
+    total, bad = total.copy(), bad.copy()
+    found: list[Spike] = []
+    while len(found) < most:
+        spike = scan(total, bad, dispersion, within)
+        if spike is None:
+            break
+        found.append(spike)
+        total[spike.first : spike.last] = 0.0
+        bad[spike.first : spike.last] = 0.0
+    return found
 
 
 def _likelihood(n1: FloatArray, b1: FloatArray, n0: FloatArray, b0: FloatArray) -> FloatArray:

@@ -15,6 +15,12 @@ QUANTILES = ((1000.0, 0.99), (100.0, 0.95), (0.0, 0.90))
 STEPS_SECONDS = (60, 30, 15, 10, 5, 2, 1)
 #: A baseline of fewer events than this says nothing.
 SMALLEST_BASELINE = 20.0
+#: History is judged calm or not in blocks of this many events or more, at most so many blocks.
+BLOCK_EVENTS, BLOCKS = 15.0, 24
+#: Part of the time that the threshold is read from.
+CALM_SHARE = 1 / 3
+#: A block with this many standard deviations more bad events than the calmest third makes likely is left out.
+UNUSUAL_SIGMAS = 4.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,50 +80,71 @@ def step_for(seconds: float) -> int:
 
 
 def threshold_of(timeline: Timeline, rows: npt.NDArray[np.bool_]) -> float | None:
-    """Return the value that only the usual tail exceeds: a high quantile of the calmer half of the steps in `rows`.
+    """Return the value that only the usual tail exceeds: a high quantile of the calmest third of the time in `rows`.
 
-    Steps are ordered by the share of their events above the overall median and 90th percentile, so an incident that
-    fills up to half of the history does not set its own threshold.
+    The time is cut into blocks of enough events; blocks are ordered by their share of events above the overall median
+    and 90th percentile, so that an incident that fills up to half of the history does not set its own threshold.
     """
     counts = timeline.counts[rows]
     total = counts.sum(axis=1)
     if total.sum() <= 0:
         return None
-    cumulated = np.cumsum(counts.sum(axis=0))
-    places = [int(np.searchsorted(cumulated, share * cumulated[-1])) for share in (0.5, 0.9)]
-    above = sum(counts[:, place + 1 :].sum(axis=1) for place in places) / np.maximum(total, 1.0)
-    order = np.argsort(above, kind="stable")
-    order = order[total[order] > 0]
-    reach = int(np.searchsorted(np.cumsum(total[order]), 0.5 * total.sum())) + 1
-    calm = counts[order[:reach]].sum(axis=0)
-    share = next(quantile for least, quantile in QUANTILES if calm.sum() >= least)
-    place = int(np.searchsorted(np.cumsum(calm), share * calm.sum() - 1e-9))
-    if np.isinf(timeline.edges[place]) and place > 0:
+    summed = _calm(counts).sum(axis=0)
+    share = next(quantile for least, quantile in QUANTILES if summed.sum() >= least)
+    place = int(np.searchsorted(np.cumsum(summed), share * summed.sum() - 1e-9))
+    while np.isinf(timeline.edges[place]) and place > 0:
         place -= 1
     return float(timeline.edges[place])
 
 
+def _calm(counts: FloatArray) -> FloatArray:
+    """Return the rows of the calmest blocks, a third of the time."""
+    block = _blocks(counts.sum(axis=1))
+    blocks = int(block[-1]) + 1
+    if blocks < 3:
+        return counts
+    cumulated = np.cumsum(counts.sum(axis=0))
+    total = np.bincount(block, weights=counts.sum(axis=1), minlength=blocks)
+    above = np.zeros(blocks)
+    for share in (0.5, 0.9):
+        place = int(np.searchsorted(cumulated, share * cumulated[-1]))
+        above += np.bincount(block, weights=counts[:, place + 1 :].sum(axis=1), minlength=blocks) / np.maximum(total, 1)
+    length = np.bincount(block, minlength=blocks)
+    order = np.argsort(above, kind="stable")
+    reach = int(np.searchsorted(np.cumsum(length[order]), CALM_SHARE * length.sum())) + 1
+    return counts[np.isin(block, order[:reach])]
+
+
+def _blocks(total: FloatArray) -> IntArray:
+    """Number consecutive rows in blocks of at least BLOCK_EVENTS events, about BLOCKS of them."""
+    least = max(BLOCK_EVENTS, total.sum() / BLOCKS / 4)
+    longest = max(len(total) // BLOCKS, 1)
+    block = np.zeros(len(total), dtype=np.int64)
+    number, events, length = 0, 0.0, 0
+    for row in range(len(total)):
+        if events >= least and (length >= longest or events >= 4 * least):
+            number, events, length = number + 1, 0.0, 0
+        block[row] = number
+        events += float(total[row])
+        length += 1
+    return block
+
+
 def calm_steps(timeline: Timeline, rows: npt.NDArray[np.bool_], threshold: float) -> IntArray:
-    """Return the steps in `rows` whose bad events are within what the rest of `rows` makes likely.
+    """Return the steps in `rows` whose bad events are within what the calmest third of `rows` makes likely.
 
     Where that would throw most of the history away, the history is not calm and all of it is returned.
     """
-    total, bad = timeline.total, timeline.bad(threshold)
-    share = _typical(total[rows], bad[rows])
-    expected = total * share
-    usual = bad <= np.maximum(expected + 4 * np.sqrt(expected + 1.0), 3.0)
-    kept = rows & usual
-    if total[kept].sum() < 0.3 * total[rows].sum():
+    total, bad = timeline.total[rows], timeline.bad(threshold)[rows]
+    calm = _calm(timeline.counts[rows])
+    bad_in_calm = float(calm[:, timeline.edges > threshold * (1 + 1e-9)].sum())
+    share = (bad_in_calm + 1.0) / (float(calm.sum()) + 1.0)
+    block = _blocks(timeline.counts[rows].sum(axis=1))
+    seen, expected = np.bincount(block, weights=bad), np.bincount(block, weights=total) * share
+    usual = seen <= expected + UNUSUAL_SIGMAS * np.sqrt(expected + 0.5)
+    kept = rows.copy()
+    kept[rows] = usual[block]
+    if timeline.total[kept].sum() < SMALLEST_BASELINE:
         kept = rows
-    return np.arange(timeline.first, timeline.last)[kept]
-
-
-def _typical(total: FloatArray, bad: FloatArray) -> float:
-    """Return the bad share of the better three quarters of the steps, a share that a past incident does not raise."""
-    used = total > 0
-    if not used.any():
-        return 0.0
-    shares = bad[used] / total[used]
-    order = np.argsort(shares, kind="stable")
-    kept = order[: max(int(0.75 * len(order)), 1)]
-    return float(bad[used][kept].sum() / total[used][kept].sum()) + 0.005
+    steps: IntArray = np.arange(timeline.first, timeline.last, dtype=np.int64)[kept]
+    return steps

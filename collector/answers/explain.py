@@ -1,9 +1,9 @@
-"""Answers why a model got slow: reads what was recorded, asks analytics, says it as the contract does; stores nothing."""
+"""Answers why a model got slow: reads the record, asks analytics, says it as the contract does; stores nothing."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
 import numpy as np
@@ -19,11 +19,13 @@ from analytics.rootcause import (
     localise,
     overdispersion,
     scan,
+    spikes,
 )
 from analytics.rootcause.baseline import Baseline, baseline_for
+from analytics.rootcause.diagnosis import Ranked
 from analytics.rootcause.leaves import COUNT_COLUMNS
 from analytics.rootcause.observations import DIMENSIONS, EXTRA_DIMENSIONS
-from analytics.rootcause.timeline import Timeline, step_for, threshold_of, timeline_of
+from analytics.rootcause.timeline import Timeline, calm_steps, step_for, threshold_of, timeline_of
 from collector.store.reader import Columns, Reader, as_datetime
 from signals.errors import InputError, UnknownNameError
 
@@ -47,6 +49,8 @@ ALIASES = {
 RATIOS = ("kv_hit", "acceptance")
 LOOKBACK = timedelta(hours=3)
 HISTORY = timedelta(hours=1)
+#: Without a spike, this long before and after a moment is judged: a twentieth of the record within these bounds.
+QUIET_SECONDS = (25.0, 300.0)
 #: Upper edge of a bin of explain_values.sql: 1.05 to the power of its number.
 VALUE_BASE = 1.05
 FAILED_BIN, ZERO_BIN = 100_000, -100_000
@@ -177,24 +181,29 @@ def _given(timeline: Timeline, start: datetime, end: datetime, source: str) -> F
 def _searched(
     timeline: Timeline, around: datetime | None, source: str, within: tuple[int, int] | None = None
 ) -> Found | None:
-    """Find the most significant spike; without one, judge the newest steps so that "no change" has figures."""
+    """Find the most significant spike (around a moment); without one, judge the steps in question all the same."""
     everything = np.ones(len(timeline.counts), dtype=bool)
     threshold = threshold_of(timeline, everything)
     if threshold is None:
         return None
     total, bad = timeline.total, timeline.bad(threshold)
-    calm = baseline_for(timeline, timeline.last, timeline.last + 1, threshold)
-    rows = everything if calm is None else timeline.mask(calm.before)
-    dispersion = overdispersion(total[rows], bad[rows])
-    place = None if around is None else int(around.timestamp() // timeline.step_seconds) - timeline.first
+    calm = timeline.mask(calm_steps(timeline, everything, threshold))
+    dispersion = overdispersion(total[calm], bad[calm])
     bounds = None
     if within is not None:
         bounds = max(within[0] - timeline.first, 0), min(within[1] - timeline.first, len(total))
-    spike = scan(total, bad, dispersion, place, bounds)
+    found = spikes(total, bad, dispersion, bounds)
+    if around is None:
+        spike = found[0] if found else None
+        middle = timeline.last - 1
+    else:
+        middle = int(around.timestamp() // timeline.step_seconds)
+        place = middle - timeline.first
+        spike = next((item for item in found if item.first - 1 <= place <= item.last), None)
     if spike is None:
-        middle = (place + timeline.first) if place is not None else timeline.last - 1
-        width = max(60 // timeline.step_seconds, len(total) // 10, 1)
-        first, last = middle - width, middle + 1
+        seconds = min(max(len(total) * timeline.step_seconds / 20, QUIET_SECONDS[0]), QUIET_SECONDS[1])
+        width = max(int(seconds // timeline.step_seconds), 1)
+        first, last = middle - width, middle + (1 if around is None else width)
     else:
         first, last = timeline.first + spike.first, timeline.first + spike.last
     baseline = baseline_for(timeline, first, last)
@@ -202,8 +211,8 @@ def _searched(
         return None
     change = _change(timeline, baseline)
     if spike is None:
-        change = Change(change.share_before, change.share_during, change.excess, change.z, change.overdispersion, False)
-        return Found(timeline, baseline, change, source, (first, first, first))
+        quiet = replace(change, significant=change.significant and around is not None)
+        return Found(timeline, baseline, quiet, source, (first, first, first))
     return Found(timeline, baseline, change, source, _onset(timeline, spike.first, spike.onset_low, spike.onset_high))
 
 
@@ -227,7 +236,7 @@ def _timeline(reader: Reader, asked: Asked, low: datetime, high: datetime, step:
         name = METRICS[asked.metric]
         if name is None:
             return None
-        rows = reader.columns("explain_edges", model=asked.model, name=name, low=low, high=high, step=step)
+        rows = reader.columns("explain_edges", model=asked.model, histogram=name, low=low, high=high, step=step)
         edges = np.where(np.isnan(rows["edge_hi"].astype(np.float64)), np.inf, rows["edge_hi"].astype(np.float64))
         return timeline_of(rows["step"].astype(np.int64), edges, rows["count"].astype(np.float64), step)
     name = "explain_ratios" if asked.metric in RATIOS else "explain_values"
@@ -281,6 +290,7 @@ def _observe(reader: Reader, asked: Asked, found: Found) -> Observations:
         threshold=baseline.threshold,
         cells=cells,
         overdispersion=found.change.overdispersion,
+        from_pages=found.source == "pages",
         usual_rate=baseline.usual_rate,
         dimensions=dimensions,
         engine=reader.columns("explain_engine", **of_model),
@@ -299,7 +309,7 @@ def _observe(reader: Reader, asked: Asked, found: Found) -> Observations:
 def _cells_from_pages(reader: Reader, asked: Asked, found: Found, of_model: Mapping[str, object]) -> Columns:
     """Make cells (phase, instance) from scraped edges: counts only, as pages tell no tenant and no length."""
     name = METRICS[asked.metric]
-    rows = reader.columns("explain_edges", name=name, **of_model)
+    rows = reader.columns("explain_edges", histogram=name, **of_model)
     steps, count = rows["step"].astype(np.int64), rows["count"].astype(np.float64)
     high = np.where(np.isnan(rows["edge_hi"].astype(np.float64)), np.inf, rows["edge_hi"].astype(np.float64))
     bad = np.where(high > found.baseline.threshold * (1 + 1e-9), count, 0.0)
@@ -375,10 +385,7 @@ def _answer(asked: Asked, found: Found, scene: Scene, diagnosis: Diagnosis) -> d
     }
 
 
-def _cause(ranked: object) -> dict[str, object]:
-    from analytics.rootcause.diagnosis import Ranked
-
-    assert isinstance(ranked, Ranked)
+def _cause(ranked: Ranked) -> dict[str, object]:
     return {
         "cause": ranked.cause.id,
         "title": ranked.cause.title,

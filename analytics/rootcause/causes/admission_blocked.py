@@ -24,7 +24,7 @@ def weigh(scene: Scene) -> Finding:
         Clause("queue_seconds", scene.stage_share("queue"), 1, gate=True),
         Clause("running", _blocked(scene, seats), 2, _running(scene, seats)),
         Clause("preemptions", None if thrown is None else ramp(thrown.during, 0.5, 0.0), 0.5, told(thrown, "none")),
-        Clause("requests", steady(scene.arrivals, 1.15, 1.8), 2.5, told(scene.arrivals, "arrivals did not rise")),
+        Clause("requests", _unforced(scene, seats), 2.5, told(scene.arrivals, "arrivals per second")),
         Clause("kv_usage_ratio", ramp(seats.kv.peak, 0.75, 0.5), 1),
     ]
     return judge(_segment(scene, seats), clauses)
@@ -37,6 +37,15 @@ def _blocked(scene: Scene, seats: Seats) -> float | None:
     limit = seat_limit(scene, seats.instance)
     below = ramp(seats.cap / max(limit or seats.cap_before or seats.cap, 1.0), 1.0, 0.7) or 0.0
     return max(ramp(seats.pinned, 0.2, 0.7) or 0.0, below)
+
+
+def _unforced(scene: Scene, seats: Seats) -> float | None:
+    """Say how far demand does not excuse the queue: arrivals stood, or memory is half empty before a standing queue."""
+    calm = steady(scene.arrivals, 1.15, 1.8)
+    if seats.kv is None or not seats.cap or (seats.pinned or 0.0) < 0.6:
+        return calm
+    idle = min(ramp(seats.kv.peak, 0.6, 0.48) or 0.0, ramp(seats.queue.peak / seats.cap, 2.5, 5.0) or 0.0)
+    return max(calm or 0.0, idle)
 
 
 def _running(scene: Scene, seats: Seats) -> Evidence | None:

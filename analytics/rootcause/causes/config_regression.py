@@ -1,10 +1,10 @@
-"""Says whether a configuration change took effect just before and made serving worse; never one that changed nothing."""
+"""Says whether a configuration change took effect just before and made serving worse; never an idle one."""
 
 from __future__ import annotations
 
 from analytics.rootcause.facts.demand import input_weight
-from analytics.rootcause.facts.hardware import faults
 from analytics.rootcause.facts.fleet import fleet_of
+from analytics.rootcause.facts.hardware import faults
 from analytics.rootcause.facts.seats import fullest
 from analytics.rootcause.facts.service import decode_pace, prefill_pace
 from analytics.rootcause.form import Cause, Clause, Evidence, Finding, cannot_tell, judge, ramp, rose, steady, told

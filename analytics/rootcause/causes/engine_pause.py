@@ -1,4 +1,4 @@
-"""Says whether engines stood still for moments (garbage collection, a blocked loop) with work at hand; never slowness."""
+"""Says whether engines stood still for moments (collections, a blocked loop) with work at hand; never slowness."""
 
 from __future__ import annotations
 

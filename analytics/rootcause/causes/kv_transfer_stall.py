@@ -36,7 +36,7 @@ CAUSE = Cause(
     ("transfer_seconds",),
     ("transfer", "queue", "other", "decode"),
     (),
-    "Compare transfer seconds per byte by pair of instances; look at the decode side's free KV blocks and at RDMA errors.",
+    "Compare transfer seconds per byte by pair of instances; look at free KV blocks of decode and RDMA errors.",
     "Bound prefill by what decode can take; repair the path between them.",
     weigh,
 )

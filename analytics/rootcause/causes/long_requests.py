@@ -18,7 +18,7 @@ def weigh(scene: Scene) -> Finding:
     clauses = [
         Clause("input_tokens", longer, 2, told(mean, "input tokens per request"), gate=True),
         Clause("input_tokens", rose(weighted, 1.1, 1.6), 1, told(weighted, "token-weighted prompt length")),
-        Clause("length_bucket", ramp(share.during if share else None, 0.02, 0.2), 1, _told_share(bucket, share)),
+        Clause("length_bucket", ramp(share[1] if share else None, 0.02, 0.2), 1, _told_share(bucket, share)),
         Clause("stage", scene.stage_share("queue", "prefill", "other"), 1),
         Clause("cached_tokens", _kept(scene), 0.5),
         Clause("prefill_seconds", steady(pace, 1.5, 2.5), 0.5, told(pace, "engines compute a token as fast as before")),
@@ -27,18 +27,19 @@ def weigh(scene: Scene) -> Finding:
     return judge({"length_bucket": bucket} if bucket else {}, clauses)
 
 
-def _grown(scene: Scene) -> tuple[str | None, Evidence | None]:
+def _grown(scene: Scene) -> tuple[str | None, tuple[float, float] | None]:
     """Return the length bucket whose share of input tokens grew most, and that share."""
     shares = scene.requests.shares("length_bucket", "input_tokens")
     if not shares:
         return None, None
     name = max(shares, key=lambda level: shares[level][1] - shares[level][0])
-    before, during = shares[name]
-    return name, Evidence("length_bucket_share", before, during, f"share of input tokens from {name} prompts")
+    return name, shares[name]
 
 
-def _told_share(bucket: str | None, share: Evidence | None) -> Evidence | None:
-    return share if bucket else None
+def _told_share(bucket: str | None, share: tuple[float, float] | None) -> Evidence | None:
+    if bucket is None or share is None:
+        return None
+    return Evidence("length_bucket_share", *share, f"share of input tokens from {bucket} prompts")
 
 
 def _kept(scene: Scene) -> float | None:
@@ -65,7 +66,7 @@ CAUSE = Cause(
     "traffic",
     ("input_tokens",),
     ("queue", "prefill", "other", "transfer"),
-    ("prefix_miss",),
+    ("prefix_miss", "preemption"),
     "See TTFT and queue by length bucket; find the tenant that sends the long prompts.",
     "Give long prompts their own pool or a cap on concurrent long prefills; chunk prefill smaller.",
     weigh,

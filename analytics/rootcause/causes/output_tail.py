@@ -54,7 +54,7 @@ CAUSE = Cause(
     "traffic",
     ("output_tokens",),
     ("queue", "decode", "other"),
-    ("acceptance_drop",),
+    ("acceptance_drop", "preemption"),
     "See output tokens by tenant and domain; check stop conditions and repeated text.",
     "Bound output lengths, stop degenerate repetition, give long generations their own pool.",
     weigh,

@@ -23,7 +23,7 @@ def weigh(scene: Scene) -> Finding:
         under = ramp(seats.running.during / max(seats.cap, seats.cap_before), 1.0, 0.8)
     clauses = [
         Clause("kv_usage_ratio", ramp(full.peak, 0.85, 0.95), 1, peaked(full, "KV memory is full"), gate=True),
-        Clause("preemptions", _thrown(scene, thrown), 3, peaked(thrown, "running requests were preempted"), gate=True)
+        Clause("preemptions", _thrown(scene, thrown, where), 3, peaked(thrown, "running requests were preempted"), gate=True)
         if thrown is not None
         else Clause("preemptions", None),
         Clause("kv_usage_ratio", ramp(full.rise, 0.05, 0.3), 1),
@@ -36,11 +36,14 @@ def weigh(scene: Scene) -> Finding:
     return judge(_segment(scene, where), clauses)
 
 
-def _thrown(scene: Scene, thrown: Shift) -> float | None:
-    """Say how far preemptions rose: from none to a few is enough, from many to a few more is not."""
+def _thrown(scene: Scene, thrown: Shift, where: str | None) -> float | None:
+    """Say how far preemptions rose beyond the usual, both in number and per request that got its first token."""
     steps = max(len(scene.observations.during_steps), 1)
     events, usual = thrown.during * steps, thrown.before * steps
-    return min(ramp(events - usual, 1, 5) or 0.0, ramp((events + 0.5) / (usual + 0.5), 1.5, 4) or 0.0)
+    first = scene.engine.total("first_tokens", where)
+    served = first.during * steps if first is not None and first.during > 0 else None
+    per_request = 1.0 if served is None else ramp((events - usual) / served, 0.01, 0.08) or 0.0
+    return min(ramp(events - usual, 1, 4) or 0.0, ramp((events + 0.5) / (usual + 0.5), 1.5, 4) or 0.0, per_request)
 
 
 def _worst(scene: Scene) -> str | None:
@@ -65,7 +68,7 @@ CAUSE = Cause(
     "capacity",
     ("kv_usage_ratio", "preemptions"),
     ("queue", "prefill", "decode", "other", "transfer"),
-    ("output_tail", "config_regression", "routing_hotspot"),
+    ("config_regression", "routing_hotspot", "region_loss", "fewer_instances"),
     "Compare KV capacity in tokens with running × their length; count recomputed tokens.",
     "More KV memory (fewer weights per GPU, quantised KV), fewer seats, or a length limit.",
     weigh,

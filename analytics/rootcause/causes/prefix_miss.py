@@ -57,7 +57,7 @@ CAUSE = Cause(
     "serving",
     ("cached_tokens",),
     ("prefill", "queue", "transfer", "other"),
-    ("cache_tier_slow",),
+    ("cache_tier_slow", "preemption"),
     "Compare hit ratio by tenant, version and turn; compare the first bytes of two prompts of one tenant.",
     "Keep the prompt's head stable, hash prefixes deterministically across restarts, route by prefix again.",
     weigh,

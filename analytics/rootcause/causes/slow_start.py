@@ -11,7 +11,7 @@ def weigh(scene: Scene) -> Finding:
     fleet = fleet_of(scene)
     if fleet is None:
         return cannot_tell("instance")
-    names = [name for name in fresh(scene, fleet) if fleet.shares.get(name, (0.0, 0.0))[1] > 0]
+    names = [name for name in fresh(fleet) if fleet.shares.get(name, (0.0, 0.0))[1] > 0]
     if not names:
         none = Evidence("instance_starts", 0.0, 0.0, "no instance started near the onset")
         return judge({}, [Clause("started_at", 0.0, 1, none, gate=True)])

@@ -1,4 +1,4 @@
-"""What was asked of the engines before and during: arrivals, lengths, who brought them; never how well it was served."""
+"""What was asked of the engines before and during: arrivals, lengths, who brought them; never how it was served."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def input_length(scene: Scene, segment: Mapping[str, str] | None = None) -> Shif
 
 
 def input_weight(scene: Scene) -> Shift | None:
-    """Return the token-weighted mean prompt length Σx²/Σx: a few very long prompts move it, a few more short ones not."""
+    """Return the token-weighted mean prompt length Σx²/Σx, which a few very long prompts move."""
     return scene.requests.quotient("input_tokens_weighted", "input_squares", "input_tokens")
 
 
@@ -36,7 +36,7 @@ def token_demand(scene: Scene) -> Shift | None:
 
 
 def brought_by(scene: Scene) -> dict[str, str]:
-    """Return the tenant, length, adapter, domain or region that brought most of the additional requests; {} = all did."""
+    """Return the tenant, adapter, domain or region that brought most of the additional requests; {} = all did."""
     whole = scene.arrivals
     for found in scene.growth_segments:
         if not found.segment:

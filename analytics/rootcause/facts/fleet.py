@@ -1,4 +1,4 @@
-"""Which instances served before and during, which came and went, and how traffic was shared; never how fast they were."""
+"""Which instances served, which came and went, and how traffic was shared; never how fast they were."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def fleet_of(scene: Scene) -> Fleet | None:
     return Fleet(shares, gone, new, started, stopped, lost)
 
 
-def fresh(scene: Scene, fleet: Fleet) -> tuple[str, ...]:
+def fresh(fleet: Fleet) -> tuple[str, ...]:
     """Return instances that started shortly before or during the incident, by their record or by first traffic."""
     return tuple(dict.fromkeys((*fleet.started, *fleet.new)))
 
@@ -97,4 +97,4 @@ def _between(
     lives: Columns, column: str, low: np.datetime64, high: np.datetime64
 ) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
     times = lives[column].astype("datetime64[us]")
-    return ~np.isnat(times) & (times >= low) & (times <= high)
+    return np.asarray(~np.isnat(times) & (times >= low) & (times <= high), dtype=bool)

@@ -40,7 +40,7 @@ def peers(panel: Panel, signal: str, source: str) -> Shift | None:
 
 
 def faults(scene: Scene) -> dict[str, list[str]]:
-    """Return GPU events around the incident by instance (host where no instance is known), e.g. {"pod-1": ["xid 79"]}."""
+    """Return GPU events around the incident by instance (else host), e.g. {"pod-1": ["xid 79"]}."""
     events = scene.observations.gpu_events
     if not events or not len(events["ts"]):
         return {}

@@ -12,7 +12,7 @@ from analytics.rootcause.shift import Shift
 
 @dataclass(frozen=True, slots=True)
 class Seats:
-    """Gauges of the fullest instance: `pinned` = share of waiting steps with running at its highest, `cap` that level."""
+    """Gauges of the fullest instance: `pinned` = share of waiting steps with running at its `cap`, the highest."""
 
     instance: str
     queue: Shift
