@@ -1,21 +1,34 @@
 """Turns a Prometheus text page into series and values; knows nothing of engines and never fetches a page.
 
 The cost of a page is parsing its labels, and labels hardly ever change. `PageParser` keys the layout of a page (every
-line without its value); on an unchanged layout only the values are read. A line that was never seen before goes
-through prometheus_client's parser, which is also the oracle of the tests.
+line without its value); on an unchanged layout only the values are read. A changed layout is learnt from the lines
+that are known, a plain new line by one regular expression, and anything else by prometheus_client's parser, which is
+also the oracle of the tests. Values are 64-bit floats. Layouts and text are shared between the targets of a process.
 """
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from math import inf
+from sys import intern
+from weakref import WeakValueDictionary
 
 from prometheus_client.parser import text_string_to_metric_families
 
 from signals.errors import PageError
 
 _HISTOGRAM_SUFFIXES = ("_bucket", "_sum", "_count")
+#: `end` of a line that holds no sample: it is compared whole.
+_WHOLE = 1 << 30
+_LABEL = r'(?!__)[a-zA-Z_][a-zA-Z0-9_]*="[^"\\]*"'
+#: A sample as nearly every exporter writes it: no escapes, one space, perhaps a timestamp.
+_PLAIN = re.compile(
+    rf"([a-zA-Z_:][a-zA-Z0-9_:]*)(?:\{{((?:{_LABEL}(?:, ?{_LABEL})*)?)\}})? ([^\s_]+)(?: (-?[0-9]+))?", re.ASCII
+)
+_LABELS = re.compile(r'([a-zA-Z_][a-zA-Z0-9_]*)="([^"]*)"', re.ASCII)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -39,15 +52,21 @@ class LineError:
     why: str
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class Layout:
-    """The shape of a page: its lines without values, and what each sample line means."""
+    """The shape of a page: its lines without values, and what each sample line means.
+
+    `keys[i]` is line i up to and with the space before its value (a comment: the whole line), `ends[i]` where it ends;
+    `cuts[k]` is where the value of sample k begins, on line `sample_lines[k]`.
+    """
 
     keys: tuple[str, ...]
+    ends: tuple[int, ...]
     sample_lines: tuple[int, ...]
     cuts: tuple[int, ...]
     series: tuple[Series, ...]
     errors: tuple[LineError, ...]
+    kinds: Mapping[str, str]
     cacheable: bool
 
 
@@ -62,9 +81,13 @@ class Page:
         return zip(self.layout.series, self.values, strict=True)
 
 
+#: Layouts that some parser holds, so that targets with the same page share them and all that hangs on them.
+_SHARED: WeakValueDictionary[tuple[str, ...], Layout] = WeakValueDictionary()
+
+
 @dataclass(slots=True)
 class PageParser:
-    """Parses pages of one target; remembers its latest layouts and every line it has seen.
+    """Parses pages of one target; remembers its latest layouts.
 
     `max_series` bounds a page, `max_bytes` its decoded size; beyond either a PageError names the limit.
     """
@@ -72,82 +95,151 @@ class PageParser:
     max_bytes: int = 10_000_000
     max_series: int = 20_000
     _layouts: list[Layout] = field(default_factory=list)
-    _known: dict[tuple[str, str], Series] = field(default_factory=dict)
 
     def parse(self, text: str) -> Page:
         """Return the page's samples. Raise PageError when `text` is no metrics page at all."""
         if len(text) > self.max_bytes:
             raise PageError(f"page of {len(text)} characters is over the limit of {self.max_bytes}")
-        lines = text.split("\n")
-        keys = [line if line[:1] == "#" else line[: line.rfind(" ")] for line in lines]
+        lines = _lines(text)
         for layout in self._layouts:
-            if len(layout.keys) == len(keys) and layout.keys == tuple(keys):
+            ends = layout.ends
+            if len(ends) != len(lines):
+                continue
+            if tuple([line[:end] for line, end in zip(lines, ends, strict=True)]) == layout.keys:
+                texts = [lines[i][cut:] for i, cut in zip(layout.sample_lines, layout.cuts, strict=True)]
                 try:
-                    values = [float(lines[i][cut:]) for i, cut in zip(layout.sample_lines, layout.cuts, strict=True)]
+                    values = list(map(float, texts))
                 except ValueError:
                     break
+                if "_" in "".join(texts):  # float() takes 1_000, the format does not
+                    break
                 return Page(layout, values)
-        return self._learn(lines, tuple(keys))
+        return self._learn(lines)
 
-    def _learn(self, lines: list[str], keys: tuple[str, ...]) -> Page:
+    def _learn(self, lines: list[str]) -> Page:
         kinds = _declared_kinds(lines)
+        known = self._remembered(kinds)
+        keys: list[str] = []
+        ends: list[int] = []
         where: list[int] = []
         series: list[Series] = []
         values: list[float] = []
         errors: list[LineError] = []
         plain = True
         for number, line in enumerate(lines):
-            if not line or line.isspace() or line.lstrip()[:1] == "#":
+            cut = line.rfind(" ") + 1
+            key = line[:cut]
+            keys.append(key)
+            ends.append(cut)
+            sample = known.get(key)
+            if sample is not None and (value := _number(line[cut:])) is not None:
+                where.append(number)
+                series.append(sample)
+                values.append(value)
                 continue
-            found, value, simple = self._sample(line, keys[number], kinds)
+            if line[:1] == "#" or not line or line.isspace() or line.lstrip()[:1] == "#":
+                keys[-1], ends[-1] = intern(line), _WHOLE
+                continue
+            found = _sample(line, kinds)
             if found is None:
                 errors.append(LineError(number + 1, line[:120], "not a sample: expected NAME{LABELS} VALUE"))
+                keys[-1], ends[-1] = line, _WHOLE
                 plain = False
                 continue
+            sample, value, simple = found
             plain = plain and simple
+            keys[-1] = intern(key)
             where.append(number)
-            series.append(found)
+            series.append(sample)
             values.append(value)
+        if lines[-1] and where and where[-1] == len(lines) - 1:
+            why = "the page ends in the middle of this line: no newline follows it"
+            errors.append(LineError(len(lines), lines[-1][:120], why))
+            plain = False
+            for column in (where, series, values):
+                column.pop()
         self._guard(len(series), lines, errors)
-        cuts = tuple(len(keys[number]) + 1 for number in where)
-        layout = Layout(keys, tuple(where), cuts, tuple(series), tuple(errors), plain)
+        cuts = tuple([ends[number] for number in where])
+        layout = Layout(tuple(keys), tuple(ends), tuple(where), cuts, tuple(series), tuple(errors), kinds, plain)
         if plain:
+            layout = _SHARED.setdefault(layout.keys, layout)
             self._layouts = [layout, *self._layouts[:3]]
-        if len(self._known) > 4 * self.max_series:
-            self._known.clear()
         return Page(layout, values)
 
-    def _sample(self, line: str, key: str, kinds: Mapping[str, str]) -> tuple[Series | None, float, bool]:
-        """Return (series or None, value, whether the value is simply what follows the key)."""
-        try:
-            value = float(line[len(key) + 1 :])
-        except ValueError:
-            value = inf
-        family, kind = _family_of(key.partition("{")[0], kinds)
-        known = self._known.get((key, kind))
-        if known is not None and value != inf:
-            return known, value, True
-        try:
-            samples = [sample for parsed in text_string_to_metric_families(line) for sample in parsed.samples]
-        except (ValueError, IndexError, KeyError, TypeError):
-            return None, 0.0, False
-        if len(samples) != 1:
-            return None, 0.0, False
-        sample = samples[0]
-        family, kind = _family_of(sample.name, kinds)
-        le = _edge(sample.labels.get("le"))
-        found = Series(key, sample.name, dict(sample.labels), kind, family, le)
-        simple = sample.timestamp is None and (sample.value == value or (sample.value != sample.value)) and bool(key)
-        if simple and key.partition("{")[0].strip() == sample.name:
-            self._known[(key, kind)] = found
-        return found, sample.value, simple
+    def _remembered(self, kinds: Mapping[str, str]) -> dict[str, Series]:
+        """Return the series of the lines known to this parser or, at its first page, to any that declares the same."""
+        layouts = self._layouts or [layout for layout in list(_SHARED.values())[-1:] if layout.kinds == kinds]
+        known: dict[str, Series] = {}
+        for layout in reversed(layouts):
+            if layout.kinds == kinds:
+                known.update(zip([layout.keys[i] for i in layout.sample_lines], layout.series, strict=True))
+        return known
 
     def _guard(self, count: int, lines: list[str], errors: list[LineError]) -> None:
         if count > self.max_series:
             raise PageError(f"page of {count} series is over the limit of {self.max_series}")
+        start = next((line.strip() for line in lines if line.strip()), "")[:60]
+        if not start:
+            raise PageError("not a metrics page: it is empty")
+        if start[0] == "<":
+            raise PageError(f"not a metrics page: it is HTML or XML and begins with {start!r}")
         if count == 0 and (errors or not any(line[:1] == "#" for line in lines)):
-            start = next((line for line in lines if line.strip()), "")[:60]
-            raise PageError(f"not a metrics page: no sample in {len(lines)} lines; it begins with {start!r}")
+            what = "it is JSON" if start[0] in "[{" else f"no sample in {len(lines)} lines"
+            raise PageError(f"not a metrics page: {what}; it begins with {start!r}")
+
+
+def _lines(text: str) -> list[str]:
+    """Return the lines of a page; a server once sent its page as one JSON string."""
+    if text[:1] == '"':
+        try:
+            found = json.loads(text)
+        except ValueError:
+            found = None
+        if isinstance(found, str):
+            text = found
+    return text.split("\n")
+
+
+def _number(text: str) -> float | None:
+    try:
+        return None if "_" in text else float(text)
+    except ValueError:
+        return None
+
+
+def _sample(line: str, kinds: Mapping[str, str]) -> tuple[Series, float, bool] | None:
+    """Return (series, value, whether the line is a key, one space and the value), or None when it is no sample."""
+    match = _PLAIN.fullmatch(line)
+    if match is not None and (value := _number(match[3])) is not None:
+        pairs = _LABELS.findall(match[2]) if match[2] else []
+        labels = {intern(name): intern(text) for name, text in pairs}
+        if len(labels) == len(pairs):
+            key = line[: match.start(3) - 1]
+            return _series(key, match[1], labels, kinds), value, match[4] is None
+    try:
+        samples = [sample for parsed in text_string_to_metric_families(line) for sample in parsed.samples]
+    except (ValueError, IndexError, KeyError, TypeError):
+        return None
+    if len(samples) != 1:
+        return None
+    sample = samples[0]
+    key, _, text = line.rpartition(" ")
+    shown = _number(text)
+    simple = bool(key) and sample.timestamp is None and shown is not None and _same(shown, sample.value)
+    try:
+        value = float(sample.value)
+    except OverflowError:
+        value = inf
+    return _series(key if simple else line, sample.name, dict(sample.labels), kinds), value, simple
+
+
+def _same(one: float, other: float) -> bool:
+    return one == other or (one != one and other != other)
+
+
+def _series(key: str, name: str, labels: Mapping[str, str], kinds: Mapping[str, str]) -> Series:
+    family, kind = _family_of(name, kinds)
+    return Series(intern(key), intern(name), labels, kind, family, _edge(labels.get("le")))
 
 
 def _declared_kinds(lines: list[str]) -> dict[str, str]:
@@ -156,7 +248,7 @@ def _declared_kinds(lines: list[str]) -> dict[str, str]:
         if line[:7] == "# TYPE ":
             words = line.split()
             if len(words) >= 4:
-                kinds[words[2]] = words[3]
+                kinds[intern(words[2])] = intern(words[3])
     return kinds
 
 

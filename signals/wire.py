@@ -39,9 +39,9 @@ FACT = "sloscope.fact."
 MODEL = "sloscope.model"
 ROLE = "sloscope.role"
 
-# Point attributes.
-POINT_MODEL = "model"
-POINT_ROLE = "role"
+# Point attributes of the (model, role) that a point belongs to; a signal's own attributes have plain names.
+POINT_MODEL = "sloscope.model"
+POINT_ROLE = "sloscope.role"
 POINT_GPU = "gpu"
 
 # The metric that a batch without any other point carries, so that failed scrapes travel too.

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from math import isfinite
+from weakref import WeakKeyDictionary
 
 from signals.dialects.compiler import Compiler, GaugePlan, Plan
 from signals.dialects.form import Dialect
 from signals.pages import Layout, Page
 from signals.readings import PageReading, Reading
+
+
+#: Compiled plans by layout, shared by the targets whose pages have one shape.
+_PLANS: WeakKeyDictionary[Layout, list[tuple[Dialect, str | None, str | None, Plan]]] = WeakKeyDictionary()
 
 
 @dataclass(slots=True)
@@ -19,7 +24,7 @@ class PageReader:
     dialect: Dialect
     model: str | None = None
     role: str | None = None
-    _plans: dict[int, tuple[Layout, Plan]] = field(default_factory=dict)
+    _latest: tuple[Layout, Plan] | None = None
 
     def read(self, page: Page) -> PageReading:
         plan = self.plan(page.layout)
@@ -37,13 +42,16 @@ class PageReader:
 
     def plan(self, layout: Layout) -> Plan:
         """Return the compiled plan of a layout (kept while the layout is)."""
-        found = self._plans.get(id(layout))
-        if found is not None and found[0] is layout:
-            return found[1]
-        plan = Compiler(self.dialect, self.model, self.role).compile(layout)
-        if len(self._plans) > 3:
-            self._plans.clear()
-        self._plans[id(layout)] = (layout, plan)
+        if self._latest is not None and self._latest[0] is layout:
+            return self._latest[1]
+        kept = _PLANS.setdefault(layout, [])
+        for dialect, model, role, plan in kept:
+            if dialect is self.dialect and (model, role) == (self.model, self.role):
+                break
+        else:
+            plan = Compiler(self.dialect, self.model, self.role).compile(layout)
+            kept.append((self.dialect, self.model, self.role, plan))
+        self._latest = (layout, plan)
         return plan
 
 
