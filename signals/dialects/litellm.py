@@ -1,26 +1,15 @@
-"""LiteLLM's words: the proxy's tenant-labelled page, v1 and v2 spans; never keeps messages, e-mails or key hashes.
+"""LiteLLM's words on the proxy's page, labelled by tenant and length; never keeps e-mails, addresses or key hashes.
 
-From LiteLLM 1.108 and 1.110. Its `None` and empty labels mean "no value". v1 writes what it knows on the server's POST
-span, if that is still open when the answer ends, and always the team on `raw_gen_ai_request` below it; v2 (opt-in)
-writes a client span per call, two levels below the POST span.
+From recorded pages of LiteLLM 1.108 and 1.110. Traps: `/metrics` redirects to `/metrics/` and may want a bearer token;
+`None` and empty labels mean "no value"; series vanish an hour after their last use and come back from zero; requests
+of the proxy's own pages count as requests too, without a model; streaming completions without `include_usage` move no
+token counter.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import replace
-
 from signals.dialects.form import COUNTER, GAUGE, HISTOGRAM, Dialect, Rule, families
-from signals.dialects.genai import first_reason, number, text, whole
-from signals.spans import RequestHalf, Scalar, Span
-
-#: Routes that serve a model; other routes of the proxy are not requests.
-MODEL_ROUTES = ("/completions", "/chat/completions", "/responses", "/messages", "/embeddings", ":generateContent")
-#: v1: below the server span, one per upstream attempt. v2: the client span is named "OPERATION MODEL".
-UPSTREAM_SPANS = frozenset({"raw_gen_ai_request", "litellm_request"})
-SERVER, CLIENT = 2, 3
-#: OTLP status code of a failed span.
-ERROR = 2
+from signals.dialects.litellm_requests import halves, line
 
 _TENANT = {
     "team_alias": "tenant",
@@ -85,117 +74,6 @@ IGNORED = families(
 )
 
 
-def halves(spans: Iterable[Span]) -> list[RequestHalf]:
-    """Return the gateway parts of every model request in these spans; parts of one request share their key."""
-    batch = {span.span_id: span for span in spans}
-    found = []
-    for span in batch.values():
-        if span.kind == SERVER and _is_model_route(span.attributes):
-            found.append(_server_part(span))
-        elif span.name in UPSTREAM_SPANS:
-            found.append(_upstream_part(span, _root(span, batch)))
-        elif span.kind == CLIENT and "litellm.call_id" in span.attributes:
-            found.append(_client_part(span, _root(span, batch)))
-        elif span.name == "fastapi.dependencies" and span.parent_span_id and "litellm.team.id" in span.attributes:
-            found.append(_link_part(span))
-    return found
-
-
-def _is_model_route(attributes: Mapping[str, Scalar]) -> bool:
-    route = str(attributes.get("http.route") or attributes.get("url.path") or "")
-    return route.endswith(MODEL_ROUTES) and attributes.get("http.request.method", "POST") == "POST"
-
-
-def _root(span: Span, batch: Mapping[str, Span]) -> str:
-    """Return the id of the highest known ancestor: the server span's own, as far as this batch tells."""
-    seen = span
-    for _ in range(8):
-        parent = batch.get(seen.parent_span_id)
-        if parent is None:
-            return seen.parent_span_id or seen.span_id
-        if parent.kind == SERVER:
-            return parent.span_id
-        seen = parent
-    return seen.span_id
-
-
-def _part(span: Span) -> str:
-    return f"{span.trace_id}/{span.span_id}"
-
-
-def _server_part(span: Span) -> RequestHalf:
-    code = whole(span.attributes, "http.response.status_code")
-    return replace(
-        _described(span, span.span_id),
-        end_ns=span.end_ns,
-        e2e_seconds=(span.end_ns - span.start_ns) / 1e9,
-        status=status_of(code, text(span.attributes, "error.type")),
-    )
-
-
-def _upstream_part(span: Span, root: str) -> RequestHalf:
-    base = _described(span, root)
-    return replace(base, attempts=1, match=base.match or text(span.attributes, "llm.hosted_vllm.id"))
-
-
-def _client_part(span: Span, root: str) -> RequestHalf:
-    seconds = (span.end_ns - span.start_ns) / 1e9
-    status = "error" if span.status_code == ERROR else None
-    return replace(_described(span, root), attempts=1, e2e_seconds=seconds, status=status)
-
-
-def _link_part(span: Span) -> RequestHalf:
-    """Return the part that ties spans below this one to the server span above it."""
-    return replace(_described(span, span.parent_span_id), alias=span.span_id)
-
-
-def _described(span: Span, key: str) -> RequestHalf:
-    """Return what the GenAI and LiteLLM attributes of either version say."""
-    have = span.attributes
-    provider = text(have, "gen_ai.provider.name", "gen_ai.system")
-    served = text(have, "litellm.provider.model")
-    if served and provider:
-        served = served.removeprefix(f"{provider}/")
-    group = text(have, "litellm.model_group")
-    asked = text(have, "gen_ai.request.model")
-    tokens_in = whole(have, "gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens")
-    tokens_out = whole(have, "gen_ai.usage.output_tokens", "gen_ai.usage.completion_tokens")
-    counted = bool(tokens_in or tokens_out)
-    return RequestHalf(
-        side="gateway",
-        key=key,
-        part=_part(span),
-        start_ns=span.start_ns,
-        trace_id=span.trace_id,
-        match=text(have, "gen_ai.response.id"),
-        request_id=text(have, "litellm.call_id"),
-        model=served or (asked if group else None),
-        requested_model=group or asked,
-        tenant=text(have, "metadata.user_api_key_team_alias", "litellm.team.alias"),
-        tenant_id=text(have, "metadata.user_api_key_team_id", "litellm.team.id"),
-        input_tokens=tokens_in if counted else None,
-        cached_tokens=whole(have, "gen_ai.usage.cache_read.input_tokens"),
-        output_tokens=tokens_out if counted else None,
-        ttft_seconds=number(have, "gen_ai.response.time_to_first_chunk"),
-        temperature=number(have, "gen_ai.request.temperature"),
-        finish_reason=first_reason(text(have, "gen_ai.response.finish_reasons")),
-    )
-
-
-def status_of(http_code: int | None, error: str | None) -> str | None:
-    """Return the status of a gateway request from its HTTP code; None where the code says nothing.
-
-    429 is a tenant's own quota at the gateway; 408 and 504 are time-outs; 499 is a client that left; 503 is refused
-    work; other 4xx are the client's fault and 5xx ours.
-    """
-    if http_code is None:
-        return "error" if error else None
-    if http_code < 400:
-        return "aborted" if error in {"ConnectionError", "ClientDisconnect", "CancelledError"} else "ok"
-    special = {408: "timeout", 429: "rate_limited", 499: "aborted", 503: "rejected", 504: "timeout"}
-    return special.get(http_code, "error" if http_code >= 500 else "client_error")
-
-
 LITELLM = Dialect(
     engine="litellm",
     title="LiteLLM proxy",
@@ -205,6 +83,7 @@ LITELLM = Dialect(
     gateway=True,
     default_role=None,
     halves=halves,
+    line=line,
     paths=("/metrics/", "/metrics"),
     ignored=IGNORED,
     private=PRIVATE,

@@ -12,7 +12,6 @@ from signals.dialects.form import Dialect
 from signals.pages import Layout, Page
 from signals.readings import PageReading, Reading
 
-
 #: Compiled plans by layout, shared by the targets whose pages have one shape.
 _PLANS: WeakKeyDictionary[Layout, list[tuple[Dialect, str | None, str | None, Plan]]] = WeakKeyDictionary()
 
@@ -45,14 +44,12 @@ class PageReader:
         if self._latest is not None and self._latest[0] is layout:
             return self._latest[1]
         kept = _PLANS.setdefault(layout, [])
-        for dialect, model, role, plan in kept:
-            if dialect is self.dialect and (model, role) == (self.model, self.role):
-                break
-        else:
-            plan = Compiler(self.dialect, self.model, self.role).compile(layout)
-            kept.append((self.dialect, self.model, self.role, plan))
-        self._latest = (layout, plan)
-        return plan
+        found = next((p for d, m, r, p in kept if d is self.dialect and (m, r) == (self.model, self.role)), None)
+        if found is None:
+            found = Compiler(self.dialect, self.model, self.role).compile(layout)
+            kept.append((self.dialect, self.model, self.role, found))
+        self._latest = (layout, found)
+        return found
 
 
 def _gauge(plan: GaugePlan, values: list[float]) -> float | None:
