@@ -26,8 +26,10 @@ async def status(request: Request, parts: Parts, now: str | None = NOW) -> JSONR
 async def explain(
     request: Request,
     parts: Parts,
-    model: str | None = Query(None),
-    metric: str | None = Query(None),
+    model: str = Query(),
+    metric: str | None = Query(None, description="ttft, tpot, e2e, queue, ..."),
+    start: str | None = Query(None, description="begin of the window that went wrong; also `from`"),
+    end: str | None = Query(None, description="its end; also `to`"),
     from_: str | None = Query(None, alias="from"),
     to: str | None = Query(None),
     at: str | None = Query(None),
@@ -35,7 +37,11 @@ async def explain(
 ) -> JSONResponse:
     """Return verdict, stage, causes with evidence, and what is missing."""
     parts.admit(request, READ)
-    span = {"start": moment(from_, "from"), "end": moment(to, "to"), "at": moment(at, "at")}
+    span = {
+        "start": moment(start or from_, "start"),
+        "end": moment(end or to, "end"),
+        "at": moment(at, "at"),
+    }
     return answered(await ask(parts, "explain", now_of(parts, now), model=model, metric=metric, **span))
 
 
@@ -46,8 +52,10 @@ async def forecast(
     model: str = Query(),
     tenant: str | None = Query(None),
     signal: str = Query("requests"),
-    horizon: str = Query("24h"),
+    horizon: str = Query("24h", description="a duration; `horizon_seconds` says it in seconds"),
     step: str = Query("10m"),
+    horizon_seconds: float | None = Query(None, gt=0),
+    step_seconds: int | None = Query(None, gt=0),
     timezone: str = Query("UTC"),
     now: str | None = NOW,
 ) -> JSONResponse:
@@ -61,8 +69,8 @@ async def forecast(
             model=model,
             tenant=tenant,
             signal=signal,
-            horizon_seconds=seconds_of(horizon, "horizon"),
-            step_seconds=int(seconds_of(step, "step")),
+            horizon_seconds=horizon_seconds or seconds_of(horizon, "horizon"),
+            step_seconds=step_seconds or int(seconds_of(step, "step")),
             timezone=timezone,
         )
     )

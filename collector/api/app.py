@@ -6,12 +6,39 @@ from importlib.metadata import PackageNotFoundError, version
 
 from fastapi import FastAPI
 
-from collector.api import answers, health, otlp, problems, sql
+from collector.api import (
+    answers,
+    backups,
+    changes,
+    health,
+    imports,
+    observe,
+    otlp,
+    planning,
+    problems,
+    records,
+    remote_write,
+    scaling,
+    sql,
+)
 from collector.api.services import Services
 
 __all__ = ["build_app"]
 
-ROUTERS = (health.router, otlp.router, answers.router, sql.router)
+ROUTERS = (
+    health.router,
+    otlp.router,
+    remote_write.router,
+    changes.router,
+    imports.router,
+    answers.router,
+    records.router,
+    planning.router,
+    observe.router,
+    scaling.router,
+    sql.router,
+    backups.router,
+)
 
 
 def build_app(parts: Services) -> FastAPI:

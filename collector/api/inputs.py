@@ -24,7 +24,7 @@ def configured_objectives(parts: Services) -> Sequence[Objective] | None:
         return None
     from collector.api.questions import function
 
-    load: Callable[[Path], Sequence[Objective]] = function("objectives:load_objectives")
+    load: Callable[[Path], Sequence[Objective]] = function("objective_files:load_objectives")
     return _kept(Path(parts.config.objectives), load)
 
 

@@ -1,4 +1,4 @@
-"""Receives OTLP/HTTP metrics and traces, protobuf or JSON; acknowledges only what is committed."""
+"""Receives OTLP/HTTP metrics, traces and logs, protobuf or JSON; acknowledges only what is committed."""
 
 from __future__ import annotations
 
@@ -9,6 +9,10 @@ from typing import TypeVar
 from fastapi import APIRouter, Request, Response
 from google.protobuf import json_format
 from google.protobuf.message import Message
+from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import (
+    ExportLogsServiceRequest,
+    ExportLogsServiceResponse,
+)
 from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import (
     ExportMetricsServiceRequest,
     ExportMetricsServiceResponse,
@@ -20,12 +24,14 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
 
 from collector.api.bodies import read_content
 from collector.api.services import Parts, Services, peer_of
-from collector.receivers.metrics import DecodedMetrics, decode_metrics, parse_export
+from collector.receivers.logs import decode_logs, parse_logs
+from collector.receivers.metrics import DecodedMetrics, parse_export
 from collector.receivers.otlp_json import parse_json
 from collector.receivers.traces import decode_traces, parse_spans
 from collector.security.tokens import INGEST
 from collector.store.batch import Batch
-from signals.errors import PayloadError
+from signals.errors import PayloadError, SloscopeError
+from signals.records import Scrape
 
 router = APIRouter(tags=["ingest"])
 PROTOBUF, JSON = "application/x-protobuf", "application/json"
@@ -42,10 +48,16 @@ async def metrics(request: Request, parts: Parts) -> Response:
 
     def decode() -> DecodedMetrics:
         message = parse(body, kind, parse_export, ExportMetricsServiceRequest)
-        return decode_metrics(message, peer_of(request))
+        return parts.metrics.decode(message, peer_of(request))
 
     decoded = await asyncio.to_thread(decode)
-    await commit(parts, "metrics", decoded.batches, decoded.rejected)
+    if decoded.ignored:
+        parts.counters.add("ignored", decoded.ignored, signal="metrics")
+    try:
+        await commit(parts, "metrics", decoded.batches, decoded.rejected)
+    except SloscopeError:
+        parts.metrics.forget({batch.target.instance for batch in decoded.batches if isinstance(batch, Scrape)})
+        raise
     if decoded.why is not None and not decoded.batches:
         raise decoded.why
     answer = ExportMetricsServiceResponse()
@@ -72,6 +84,23 @@ async def traces(request: Request, parts: Parts) -> Response:
         answer.partial_success.rejected_spans = decoded.rejected
         answer.partial_success.error_message = decoded.why or ""
     return reply(answer, kind)
+
+
+@router.post("/v1/logs", summary="OTLP logs: changes and request logs")
+async def logs(request: Request, parts: Parts) -> Response:
+    """Take an ExportLogsServiceRequest: records that tell of changes or requests are kept, others let go."""
+    parts.admit(request, INGEST)
+    kind = content_type(request)
+    body = await read_content(request, parts.limits)
+    parts.counters.add("received_bytes", len(body), signal="logs")
+    peer, now = peer_of(request), parts.clock()
+    decoded = await asyncio.to_thread(
+        lambda: decode_logs(parse(body, kind, parse_logs, ExportLogsServiceRequest), peer, now)
+    )
+    if decoded.ignored:
+        parts.counters.add("ignored", decoded.ignored, signal="logs")
+    await commit(parts, "logs", decoded.batches)
+    return reply(ExportLogsServiceResponse(), kind)
 
 
 async def commit(parts: Services, signal: str, batches: Sequence[Batch], rejected: int = 0) -> list[bool]:

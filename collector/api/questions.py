@@ -25,7 +25,9 @@ QUESTIONS: dict[str, str] = {
     "scale": "scale:scale",
     "request": "request:request",
     "plan": "plan:plan",
-    "plans": "plan:plans",
+    "compare": "compare:compare",
+    "timeline": "timeline:timeline",
+    "inventory": "inventory:inventory",
 }
 
 

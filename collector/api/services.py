@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Annotated
@@ -13,12 +14,15 @@ from collector.api.bodies import BodyLimits
 from collector.api.counters import Counters
 from collector.api.pins import PinBoard
 from collector.config import CollectorConfig
+from collector.receivers.assembly import Assembly
+from collector.receivers.metrics import MetricsReceiver
 from collector.security.audit import AuditLog
 from collector.security.rates import RateLimit
 from collector.security.tokens import Principal, TokenFile
 from collector.sqlguard.runner import QueryRunner
 from collector.store.group_commit import GroupCommit
 from collector.store.store import Store
+from signals.errors import StoreError
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,10 +40,21 @@ class Services:
     clock: Callable[[], datetime]
     monotonic: Callable[[], float]
     counters: Counters = field(default_factory=Counters)
+    metrics: MetricsReceiver = field(default_factory=MetricsReceiver)
+    assembly: Assembly = field(default_factory=Assembly)
 
     @property
     def limits(self) -> BodyLimits:
         return BodyLimits(self.config.max_body_bytes, self.config.max_decoded_bytes, self.config.body_seconds)
+
+    def note_quality(self, kind: str, source: str, example: str, count: int = 1) -> None:
+        """Count something wrong with what came in, on the writer's thread; visible in the view `data_quality`."""
+
+        def record() -> None:
+            self.store.record_quality(kind, count, source=source, example=example)
+
+        with suppress(StoreError):  # a full queue must not turn a note into a failure
+            self.writer.work(record)
 
     def admit(self, request: Request, scope: str) -> Principal:
         """Return who asks, if they may and not too often; raises PermissionDeniedError or RateLimitedError."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from math import isfinite
 
 from google.protobuf.message import DecodeError
 from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest
@@ -125,7 +126,11 @@ class _Group:
         if metric.name == wire.UP:
             return
         value = point.as_double if point.WhichOneof("value") == "as_double" else float(point.as_int)
-        (self.counters if metric.WhichOneof("data") == "sum" else self.gauges)[(signal, attributes)] = value
+        if metric.WhichOneof("data") == "sum":
+            if isfinite(value):
+                self.counters[(signal, attributes)] = value
+        else:
+            self.gauges[(signal, attributes)] = value if isfinite(value) else None
 
     def increments(self, model: str | None, role: str | None) -> Increments:
         moved = any(value > 0 for value in self.counters.values())

@@ -15,14 +15,29 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 import duckdb
+import pyarrow as pa
 
 from collector.store.batch import Batch, HalfBatch
-from signals.errors import SloscopeError, StoreError
+from signals.errors import InputError, SloscopeError, StoreError
 
 #: Batches in one transaction at most: bounds the memory of a group and the time that others wait for it.
 MAX_GROUP = 512
+#: Pause after a join, and at least this many times as long as the join took: freshness against load.
+JOIN_PAUSE_SECONDS = 0.5
+JOIN_SHARE = 2.0
 #: What a commit may raise without ending the writer thread; anything else is a defect that /readyz then shows.
 SURVIVABLE = (SloscopeError, duckdb.Error, ValueError, TypeError, LookupError, ArithmeticError, OSError, MemoryError)
+#: Of these the sender's data are the cause: sending them again cannot help.
+DATA_FAULTS = (
+    pa.ArrowInvalid,
+    duckdb.DataError,
+    duckdb.IntegrityError,
+    duckdb.InvalidInputException,
+    ValueError,
+    TypeError,
+    LookupError,
+    ArithmeticError,
+)
 
 
 class Writer(Protocol):
@@ -77,6 +92,8 @@ class GroupCommit:
         self._clock = clock
         self._queue: queue.Queue[Submission | Callable[[], None] | None] = queue.Queue(max_waiting)
         self._closed = threading.Event()
+        self._halves_wait = False
+        self._join_at = 0.0
         self.counts = CommitCounts()
         self._thread = threading.Thread(target=self._run, name="sloscope-writer", daemon=True)
         self._thread.start()
@@ -125,14 +142,26 @@ class GroupCommit:
     def _run(self) -> None:
         open_ = True
         while open_:
-            first = self._queue.get()
+            try:
+                first = self._queue.get(timeout=self._until_join())
+            except queue.Empty:
+                self._join()
+                continue
             group, tasks, open_ = self._gather(first)
             if group:
                 self._commit(group)
                 if any(isinstance(batch, HalfBatch) for submission in group for batch in submission.batches):
-                    self._join()
+                    self._halves_wait = True
             for task in tasks:
                 self._attempt(task)
+            if self._halves_wait and self._until_join() == 0:
+                self._join()
+        if self._halves_wait:
+            self._join()
+
+    def _until_join(self) -> float | None:
+        """Return seconds until halves are joined; None when none wait."""
+        return max(0.0, self._join_at - time.monotonic()) if self._halves_wait else None
 
     def _gather(
         self, first: Submission | Callable[[], None] | None
@@ -190,17 +219,30 @@ class GroupCommit:
     def _fail(self, submission: Submission, error: Exception) -> None:
         self.counts.failed += len(submission.batches)
         self.counts.last_error = str(error)
-        told = error if isinstance(error, SloscopeError) else StoreError(f"the batch could not be stored: {error}")
-        submission.result.set_exception(told)
+        submission.result.set_exception(_told(error))
 
     def _join(self) -> None:
+        """Join what waits; the next join comes after a pause in which commits have the thread to themselves."""
+
         def join() -> None:
             self.counts.joined += self._store.join()
 
+        self._halves_wait = False
+        started = time.monotonic()
         self._attempt(join)
+        took = time.monotonic() - started
+        self._join_at = started + took + max(JOIN_PAUSE_SECONDS, JOIN_SHARE * took)
 
     def _attempt(self, task: Callable[[], None]) -> None:
         try:
             task()
         except SURVIVABLE as error:
             self.counts.last_error = str(error)
+
+
+def _told(error: Exception) -> SloscopeError:
+    """Return what a sender is told: InputError (do not send again) where its data are the cause, else StoreError."""
+    cause = error.__cause__ if isinstance(error, StoreError) else error
+    if isinstance(cause, DATA_FAULTS) and not isinstance(error, InputError):
+        return InputError(f"the batch cannot be stored: {str(error).splitlines()[0]}")
+    return error if isinstance(error, SloscopeError) else StoreError(f"the batch could not be stored: {error}")
