@@ -33,6 +33,7 @@ class GatewayInputs(PlannerInputs):
         0.3, "s", 0.001, 3600, "Until failing requests themselves mark the instance.", "a few hundred milliseconds"
     )
     failures_per_day: float = number(2, "failures", 0, 1e5, "Instances that fail in a day.", _OWN)
+    observed_retries_per_day: float = number(150, "requests", 0, 1e10, "Tries after the first in a day.", _OWN)
     hot_prefix_ratio: float = number(0.3, "ratio", 0, 1, "Share of requests with the most common first block.", _OWN)
     load_bound_ratio: float = number(
         1.25,
@@ -81,6 +82,12 @@ class GatewayInputs(PlannerInputs):
                 self.busiest_instance_ratio <= self.load_bound_ratio,
                 f"the busiest takes {self.busiest_instance_ratio:.3g}x the mean, "
                 f"the bound is {self.load_bound_ratio:.3g}x",
+            ),
+            Verdict(
+                "retries are what failures explain",
+                self.observed_retries_per_day <= 2 * retries * self.failures_per_day + 1,
+                f"{self.observed_retries_per_day:,.0f} a day, {retries * self.failures_per_day:,.0f} from "
+                f"{self.failures_per_day:g} failures under active checks",
             ),
             Verdict(
                 "the gateway stays within its share of the time to first token",

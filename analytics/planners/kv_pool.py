@@ -8,13 +8,15 @@ from dataclasses import dataclass
 from analytics.planners.distribution import percentiles
 from analytics.planners.form import Plan, PlannerInputs, Step, StepValue, Verdict, named, number, whole
 from analytics.planners.planner import Monotone, Planner
-from analytics.planners.retention import ReuseClass, by_value, least_recently_used
+from analytics.planners.retention import ReuseClass, by_value, least_recently_used, reuse_curves
 
 __all__ = ["PLANNER", "KvPoolInputs"]
 
 _DESIGN = "reference design of a KV pool for chat and agents on a 70B model"
 
 _OWN = "an assumption to measure"
+#: How far below its capacity's hit ratio a pool may stay without a cause to look for.
+HIT_SLACK = 0.2
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +59,7 @@ class KvPoolInputs(PlannerInputs):
         "Time from a later turn to the next, by percentile.",
         "agents' tool calls and people's turns",
     )
+    observed_hit_ratio: float = number(0.6, "ratio", 0, 1, "Share of prompt tokens that were cached.", _OWN)
     versions_in_cache: int = whole(
         1, "versions", 1, 10, "Model versions whose KV shares the pool; two while one replaces the other.", _OWN
     )
@@ -80,7 +83,7 @@ class KvPoolInputs(PlannerInputs):
             Step("ssd_sessions", ssd_sessions, "sessions", "SSD of all machines / session"),
             Step("ssd_read_seconds", ssd_read, "s", "session / SSD bandwidth"),
         )
-        verdicts = (
+        verdicts: tuple[Verdict, ...] = (
             Verdict(
                 "reading back from SSD beats recomputing",
                 ssd_read < recompute,
@@ -98,26 +101,37 @@ class KvPoolInputs(PlannerInputs):
             f"SSD reads a session back in {ssd_read * 1e3:.0f} ms, recomputing takes {recompute * 1e3:.0f} ms"
         )
         sessions = {"gpu": gpu_sessions, "memory": memory_sessions, "ssd": ssd_sessions}
-        hits = self._hits(sessions, {"gpu": recompute, "memory": recompute - memory_read, "ssd": recompute - ssd_read})
+        hits, reach = self._hits(
+            sessions, {"gpu": recompute, "memory": recompute - memory_read, "ssd": recompute - ssd_read}
+        )
+        verdicts += (
+            Verdict(
+                "the pool hits what its capacity allows",
+                self.observed_hit_ratio >= reach - HIT_SLACK,
+                f"{self.observed_hit_ratio:.0%} of prompt tokens were cached, turns could hit {reach:.0%}; "
+                "far less has another cause than capacity: a new model version, routing, keys that never match",
+            ),
+        )
         return Plan(PLANNER.name, self, steps + hits, verdicts, headline)
 
-    def _hits(self, sessions: Mapping[str, float], savings: Mapping[str, float]) -> tuple[Step, ...]:
-        """Return the hit ratio as tiers add capacity, by LRU and by value, and what it saves."""
+    def _hits(self, sessions: Mapping[str, float], savings: Mapping[str, float]) -> tuple[tuple[Step, ...], float]:
+        """Return the hit ratio as tiers add capacity, by LRU and by value, what it saves, and the last ratio."""
         capacity = 0.0
         lru: dict[str, StepValue] = {}
         value: dict[str, StepValue] = {}
         kept: dict[str, StepValue] = {}
         previous = saved = 0.0
+        curves = reuse_curves(self._classes(), self.turns_per_second)
         for tier, held in sessions.items():
             capacity += held / self.versions_in_cache
-            plain = least_recently_used(self._classes(), self.turns_per_second, capacity)
-            best = by_value(self._classes(), self.turns_per_second, capacity)
+            plain = least_recently_used(curves, capacity)
+            best = by_value(curves, capacity)
             lru[tier], value[tier] = plain.hit_ratio, best.hit_ratio
             kept[tier] = plain.age_seconds["first"]
             saved += max(0.0, savings[tier]) * (plain.hit_ratio - previous)
             previous = plain.hit_ratio
         per_version = sum(sessions.values()) / self.versions_in_cache
-        return (
+        steps = (
             Step("sessions_per_version", per_version, "sessions", "sessions of all tiers / versions in the cache"),
             Step(
                 "kept_seconds_by_tier",
@@ -144,6 +158,7 @@ class KvPoolInputs(PlannerInputs):
                 "turns/s x what a hit saves over recomputing, tier by tier",
             ),
         )
+        return steps, previous
 
     def _classes(self) -> tuple[ReuseClass, ...]:
         first = percentiles(self.first_return_seconds)

@@ -78,8 +78,8 @@ class MultiRegionInputs(PlannerInputs):
         return Plan(PLANNER.name, self, steps + more, verdicts + lost, headline)
 
     def _chunk(self) -> float:
-        """Return the chunk, at least a ten-thousandth of the model so that the simulation stays small."""
-        return max(self.chunk_bytes, self.model_bytes / 1e4)
+        """Return the chunk, at least a five-hundredth of the model so that the simulation stays small."""
+        return max(self.chunk_bytes, self.model_bytes / 500)
 
     def _regions(self) -> dict[str, Region]:
         peak, hour = dict(self.region_peak), dict(self.region_peak_utc_hour)

@@ -16,11 +16,11 @@ import numpy.typing as npt
 
 from analytics.planners.distribution import Distribution
 
-__all__ = ["Retention", "ReuseClass", "by_value", "least_recently_used"]
+__all__ = ["Retention", "ReuseClass", "ReuseCurves", "by_value", "least_recently_used", "reuse_curves"]
 
 Floats = npt.NDArray[np.float64]
 #: Ages considered, from a second to 30 days.
-AGES: Floats = np.concatenate([[0.0], np.geomspace(0.1, 30 * 86_400, 240)])
+AGES: Floats = np.concatenate([[0.0], np.geomspace(0.1, 30 * 86_400, 200)])
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,44 +47,18 @@ class Retention:
     age_seconds: dict[str, float]
 
 
-def least_recently_used(classes: Sequence[ReuseClass], accesses_per_second: float, capacity: float) -> Retention:
-    """Return the hit ratio of LRU: one age for all classes."""
-    room, hits, saved = _curves(classes, accesses_per_second)
-    age = float(np.interp(capacity, room.sum(axis=0), AGES))
-    hit = float(np.interp(age, AGES, hits.sum(axis=0)))
-    gain = float(np.interp(age, AGES, saved.sum(axis=0)))
-    return Retention(hit, gain, {each.name: age for each in classes})
+@dataclass(frozen=True, slots=True)
+class ReuseCurves:
+    """Room, hit share and saved seconds of each class (row) by the age (AGES) it is kept to."""
+
+    names: tuple[str, ...]
+    room: Floats
+    hits: Floats
+    saved: Floats
 
 
-def by_value(classes: Sequence[ReuseClass], accesses_per_second: float, capacity: float) -> Retention:
-    """Return the hit ratio when each class keeps entries as long as saving x reuse probability per room is worth it.
-
-    The best split of the capacity: steps of each class's upper concave hull, steepest first.
-    """
-    room, hits, saved = _curves(classes, accesses_per_second)
-    steps = []
-    for index in range(len(classes)):
-        hull = _concave_hull(room[index], saved[index])
-        for start, end in pairwise(hull):
-            width = room[index][end] - room[index][start]
-            slope = (saved[index][end] - saved[index][start]) / max(width, 1e-300)
-            steps.append((slope, index, start, end, width))
-    left = capacity
-    ages = [0.0] * len(classes)
-    hit = gain = 0.0
-    for slope, index, start, end, width in sorted(steps, key=lambda step: (-step[0], step[2])):
-        part = 1.0 if width <= left else max(0.0, left) / max(width, 1e-300)
-        if slope <= 0 or part <= 0:
-            break
-        left -= width * part
-        ages[index] = float(AGES[start] + (AGES[end] - AGES[start]) * part)
-        hit += float(hits[index][end] - hits[index][start]) * part
-        gain += float(saved[index][end] - saved[index][start]) * part
-    return Retention(float(hit), float(gain), {each.name: ages[index] for index, each in enumerate(classes)})
-
-
-def _curves(classes: Sequence[ReuseClass], accesses_per_second: float) -> tuple[Floats, Floats, Floats]:
-    """Return room, hit share and saved seconds by class and age."""
+def reuse_curves(classes: Sequence[ReuseClass], accesses_per_second: float) -> ReuseCurves:
+    """Return what keeping each class to each age takes and brings."""
     room, hits, saved = [], [], []
     shares = sum(each.share for each in classes) or 1.0
     for each in classes:
@@ -96,10 +70,43 @@ def _curves(classes: Sequence[ReuseClass], accesses_per_second: float) -> tuple[
         room.append(accesses_per_second * share * lived * each.size)
         hits.append(share * returned)
         saved.append(share * returned * each.saving_seconds)
-    return np.array(room), np.array(hits), np.array(saved)
+    return ReuseCurves(tuple(each.name for each in classes), np.array(room), np.array(hits), np.array(saved))
 
 
-def _concave_hull(x: Floats, y: Floats) -> list[int]:
+def least_recently_used(curves: ReuseCurves, capacity: float) -> Retention:
+    """Return the hit ratio of LRU: one age for all classes."""
+    age = float(np.interp(capacity, curves.room.sum(axis=0), AGES))
+    hit = float(np.interp(age, AGES, curves.hits.sum(axis=0)))
+    gain = float(np.interp(age, AGES, curves.saved.sum(axis=0)))
+    return Retention(hit, gain, dict.fromkeys(curves.names, age))
+
+
+def by_value(curves: ReuseCurves, capacity: float) -> Retention:
+    """Return the hit ratio when each class keeps entries as long as saving x reuse probability per room is worth it.
+
+    The best split of the capacity: steps of each class's upper concave hull, steepest first.
+    """
+    steps = []
+    for index in range(len(curves.names)):
+        room, saved = curves.room[index].tolist(), curves.saved[index].tolist()
+        for start, end in pairwise(_concave_hull(room, saved)):
+            width = room[end] - room[start]
+            steps.append(((saved[end] - saved[start]) / max(width, 1e-300), index, start, end, width))
+    left = capacity
+    ages = [0.0] * len(curves.names)
+    hit = gain = 0.0
+    for slope, index, start, end, width in sorted(steps, key=lambda step: (-step[0], step[2])):
+        part = 1.0 if width <= left else max(0.0, left) / max(width, 1e-300)
+        if slope <= 0 or part <= 0:
+            break
+        left -= width * part
+        ages[index] = float(AGES[start] + (AGES[end] - AGES[start]) * part)
+        hit += float(curves.hits[index][end] - curves.hits[index][start]) * part
+        gain += float(curves.saved[index][end] - curves.saved[index][start]) * part
+    return Retention(hit, gain, dict(zip(curves.names, ages, strict=True)))
+
+
+def _concave_hull(x: Sequence[float], y: Sequence[float]) -> list[int]:
     """Return indices of the upper concave hull of points sorted by x."""
     hull: list[int] = []
     for index in range(len(x)):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from analytics.planners.distribution import percentiles
 from analytics.planners.form import Plan, PlannerInputs, Step, Verdict, named, number, whole
 from analytics.planners.planner import Monotone, Planner
-from analytics.planners.rollout_pipeline import NEVER_WAITS, run_pipeline
+from analytics.planners.rollout_pipeline import NEVER_WAITS, answers_of, run_pipeline
 
 __all__ = ["PLANNER", "RlRolloutInputs"]
 
@@ -102,7 +102,8 @@ class RlRolloutInputs(PlannerInputs):
         """Return utilisation, GPUs and staleness by pipelining from the lengths, and the oldest sample's age."""
         samples = self.prompts_per_step * self.samples_per_prompt
         lengths = percentiles(self.output_tokens_at)
-        runs = {mode: run_pipeline(lengths, samples, ahead) for mode, ahead in _MODES.items()}
+        answers = answers_of(lengths, samples)
+        runs = {mode: run_pipeline(answers, ahead) for mode, ahead in _MODES.items()}
         scoring = self.scoring_seconds / self.train_step_seconds
         oldest = runs["full_async"].staleness_max_steps + scoring
         steps = (

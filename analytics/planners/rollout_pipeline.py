@@ -13,13 +13,13 @@ import numpy as np
 
 from analytics.planners.distribution import Distribution
 
-__all__ = ["NEVER_WAITS", "Pipeline", "run_pipeline"]
+__all__ = ["NEVER_WAITS", "Pipeline", "answers_of", "run_pipeline"]
 
 #: More steps ahead than a run simulates.
 NEVER_WAITS = 1_000
 #: Samples simulated per step; the longest of the real number is put among them.
-_SAMPLES = 192
-_STEPS = 7
+_SAMPLES = 96
+_STEPS = 5
 _WARM_UP = 2
 
 
@@ -32,9 +32,8 @@ class Pipeline:
     staleness_max_steps: float
 
 
-def run_pipeline(lengths: Distribution, samples_per_step: int, ahead: int) -> Pipeline:
-    """Return utilisation and staleness for answers of `lengths`, `samples_per_step` at a time."""
-    tokens = _answers(lengths, samples_per_step)
+def run_pipeline(tokens: list[float], ahead: int) -> Pipeline:
+    """Return utilisation and staleness when each step has answers of these lengths (see `answers_of`)."""
     order = np.random.default_rng(5)
     slots = [0.0] * len(tokens)
     done: list[float] = []
@@ -59,7 +58,7 @@ def run_pipeline(lengths: Distribution, samples_per_step: int, ahead: int) -> Pi
     return Pipeline(min(1.0, busy / period) if period > 0 else 1.0, float(np.mean(ages)), oldest)
 
 
-def _answers(lengths: Distribution, samples: int) -> list[float]:
+def answers_of(lengths: Distribution, samples: int) -> list[float]:
     """Return answer lengths spread over the distribution, the expected longest of `samples` among them."""
     count = max(2, min(samples, _SAMPLES))
     spread = lengths.quantile((np.arange(count) + 0.5) / count)

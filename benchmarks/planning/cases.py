@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from benchmarks.planning.draws import Case, lognormal, noisy, whole
+from benchmarks.planning.draws import REQUESTS, Case, lognormal, noisy, whole
 
 __all__ = ["BUILDERS"]
 
@@ -84,9 +84,8 @@ def _kv_pool(case: Case) -> None:
     ts, who, number = (np.concatenate(each) for each in (times, names, turns))
     kept = (ts >= 0) & (ts <= case.seconds)
     ts, who, number = ts[kept], who[kept], number[kept]
-    case.truth["turns_per_second"] = sessions_rate = 10_000 / case.seconds
+    case.truth["turns_per_second"] = 10_000 / case.seconds
     case.truth["first_turn_ratio"] = 1 / turns_per_session
-    del sessions_rate
     count = len(ts)
     tokens = whole(rng, lognormal(rng, 4000, 0.7, count)) + 1
     mfu = case.draw("mfu", 0.1, 0.7)
@@ -105,13 +104,13 @@ def _kv_pool(case: Case) -> None:
         prefill_seconds=seconds,
     )
     case.mean_signal("kv_bytes_per_token", "kv_bytes_per_token", 5e4, 3e5, 0.01)
-    case.mean_signal("memory_bytes_per_machine", "kv_tier_capacity_bytes", 5e11, 2e12, 0.01, tier="memory")
-    case.mean_signal("ssd_bytes_per_machine", "kv_tier_capacity_bytes", 1e13, 1e14, 0.01, tier="ssd")
+    case.mean_signal("memory_bytes_per_machine", "kv_tier_capacity_bytes", 5e11, 2e12, 0.01, tier="host")
+    case.mean_signal("ssd_bytes_per_machine", "kv_tier_capacity_bytes", 1e13, 1e14, 0.01, tier="disk")
     for name, tier, low, high in (
-        ("memory_read_bytes_per_second", "memory", 1e11, 6e11),
-        ("ssd_read_bytes_per_second", "ssd", 1e10, 6e10),
+        ("memory_read_bytes_per_second", "host", 1e11, 6e11),
+        ("ssd_read_bytes_per_second", "disk", 1e10, 6e10),
     ):
-        case.ratio_signal(name, "kv_tier_readback_bytes", "kv_tier_readback_seconds", low, high, 5.0, tier=tier)
+        case.ratio_signal(name, "kv_tier_read_bytes", "kv_tier_read_seconds_sum", low, high, 5.0, tier=tier)
 
 
 def _gateway(case: Case) -> None:
@@ -140,7 +139,7 @@ def _gateway(case: Case) -> None:
         e2e_seconds=lasted,
     )
     case.ratio_signal("bytes_per_node", "gateway_index_bytes", "gateway_index_nodes", 40, 200, 1e6)
-    case.ratio_signal("router_seconds", "gateway_router_seconds", "gateway_router_decisions", 1e-5, 1e-3, 2e3)
+    case.ratio_signal("router_seconds", "gateway_router_seconds_sum", "gateway_router_seconds_count", 1e-5, 1e-3, 2e3)
     case.mean_signal("health_check_seconds", "gateway_health_check_seconds", 0.5, 5, 0.01)
     case.mean_signal("passive_detection_seconds", "gateway_detection_seconds", 0.1, 1, 0.5)
 
@@ -157,9 +156,9 @@ def _multi_lora(case: Case) -> None:
     scrapes = case.scrapes()
     case.store.signal("adapters_registered", scrapes, np.full(len(scrapes), float(owned)))
     case.mean_signal("gpu_bytes_for_adapters", "adapter_pool_bytes", 1e9, 2e10, 0.01)
-    case.ratio_signal("pcie_bytes_per_second", "adapter_swap_bytes", "adapter_swap_seconds", 5e9, 5e10, 0.1)
-    case.ratio_signal("store_bytes_per_second", "adapter_download_bytes", "adapter_download_seconds", 5e7, 1e9, 1.0)
-    case.mean_signal("distinct_adapters", "adapters_in_batch", 2, 60, 0.4)
+    case.ratio_signal("pcie_bytes_per_second", "adapter_swap_bytes", "adapter_swap_seconds_sum", 5e9, 5e10, 0.1)
+    case.ratio_signal("store_bytes_per_second", "adapter_download_bytes", "adapter_download_seconds_sum", 5e7, 1e9, 1.0)
+    case.mean_signal("distinct_adapters", "adapters_per_batch", 2, 60, 0.4)
     steps = rng.poisson(2000, len(scrapes)).astype(np.float64)
     running = case.draw("batch_requests", 20, 300) * noisy(rng, len(scrapes), 0.2)
     case.store.add(
@@ -179,25 +178,21 @@ def _rl_rollout(case: Case) -> None:
     ts = case.arrivals()
     mean = case.draw("mean_output_tokens", 2000, 12_000)
     case.store.add("requests", ts, model="m", status="ok", output_tokens=whole(rng, lognormal(rng, mean, 0.8, len(ts))))
-    scrapes = case.scrapes()
-    prompts = rng.poisson(case.draw("prompts_per_step", 64, 512), len(scrapes)).astype(np.float64)
-    samples = rng.poisson(prompts * case.draw("samples_per_prompt", 4, 32)).astype(np.float64)
-    case.store.signal("rollout_prompts", scrapes, prompts)
-    case.store.signal("rollout_samples", scrapes, samples)
-    case.mean_signal("train_step_seconds", "train_step_seconds", 60, 600, 0.2)
+    case.mean_signal("prompts_per_step", "rollout_prompts_per_step", 64, 512, 0.1)
+    case.mean_signal("samples_per_prompt", "rollout_samples_per_prompt", 4, 32, 0.1)
+    case.ratio_signal("train_step_seconds", "train_step_seconds_sum", "train_step_seconds_count", 60, 600, 1.0)
     case.mean_signal("sync_utilisation", "rollout_utilisation_ratio", 0.2, 0.5, 0.2, mode="sync")
     case.mean_signal("async_utilisation", "rollout_utilisation_ratio", 0.6, 0.9, 0.05, mode="async")
-    case.mean_signal("scoring_seconds", "scoring_seconds", 1, 60, 0.8)
-    case.share_signal("scoring_timeout_ratio", "scoring_timeouts", "scoring_requests", 0.02, 0.2)
+    case.share_signal("scoring_timeout_ratio", "rollout_scoring_timeouts", "rollout_scoring_seconds_count", 0.02, 0.2)
     case.mean_signal("observed_staleness_steps", "rollout_staleness_steps", 0.5, 4, 0.6)
-    case.ratio_signal("sync_bytes_per_second", "weight_sync_bytes", "weight_sync_seconds", 1e11, 1e12, 0.1)
+    case.ratio_signal("sync_bytes_per_second", "weight_sync_bytes", "weight_sync_seconds_sum", 1e11, 1e12, 0.1)
     _engines(case, "tokens_per_gpu_second", "generation_tokens", "both", 8)
 
 
 def _long_context(case: Case) -> None:
     rng = case.rng
     ts = case.arrivals()
-    case.truth["long_requests_per_second"] = len(ts) and 10_000 / case.seconds
+    case.truth["long_requests_per_second"] = REQUESTS / case.seconds
     first = rng.random(len(ts)) < 0.2
     first[0] = True
     case.truth["questions_per_document"] = 5.0
@@ -221,7 +216,7 @@ def _long_context(case: Case) -> None:
     )
     case.mean_signal("kv_bytes_per_token_mla", "kv_bytes_per_token", 3e4, 2e5, 0.01)
     case.ratio_signal(
-        "store_read_bytes_per_second", "kv_tier_readback_bytes", "kv_tier_readback_seconds", 1e10, 1e11, 5.0, tier="ssd"
+        "store_read_bytes_per_second", "kv_tier_read_bytes", "kv_tier_read_seconds_sum", 1e10, 1e11, 5.0, tier="disk"
     )
 
 
@@ -282,6 +277,8 @@ def _structured_output(case: Case) -> None:
     case.store.add("requests", ts, model="m", status="ok", structured=constrained, e2e_seconds=lasted)
     scrapes = case.scrapes()
     steps = rng.poisson(2000, len(scrapes)).astype(np.float64) + 1
+    asked = rng.poisson(60, len(scrapes)) + 1
+    compiled = rng.binomial(asked, 1 - case.draw("schema_cache_hit_ratio", 0.5, 0.9))
     masks = steps * case.draw("batch_in_use", 8, 200) * noisy(rng, len(scrapes), 0.3)
     case.store.add(
         "engine_samples",
@@ -292,12 +289,14 @@ def _structured_output(case: Case) -> None:
         interval_seconds=60.0,
         steps=steps,
         step_seconds=steps * case.draw("step_seconds", 0.01, 0.05) * noisy(rng, len(scrapes), 0.2),
-        grammar_seconds=masks * case.draw("mask_seconds", 1e-5, 3e-4) * noisy(rng, len(scrapes), 0.3),
+        grammar_seconds=compiled * case.draw("compile_seconds", 0.05, 2) * noisy(rng, len(scrapes), 0.3),
     )
+    spent = masks * case.draw("mask_seconds", 1e-5, 3e-4) * noisy(rng, len(scrapes), 0.3)
+    case.store.signal("grammar_mask_seconds", scrapes, spent)
     case.store.signal("grammar_masks", scrapes, masks)
-    case.ratio_signal("compile_seconds", "grammar_compile_seconds", "grammar_compiles", 0.05, 2, 10)
-    case.share_signal("schema_cache_hit_ratio", "grammar_cache_hits", "grammar_cache_queries", 0.5, 0.98)
-    case.share_signal("format_error_ratio", "format_errors", "format_checks", 0.02, 0.2)
+    case.store.signal("grammar_requests", scrapes, asked.astype(np.float64))
+    case.store.signal("grammar_cache_hits", scrapes, (asked - compiled).astype(np.float64))
+    case.share_signal("format_error_ratio", "format_error_retries", "structured_requests", 0.02, 0.2)
 
 
 def _autoscaling(case: Case) -> None:
@@ -331,7 +330,7 @@ def _autoscaling(case: Case) -> None:
         )
     for source, low, high in (("object_store", 5e8, 3e9), ("nvme", 3e9, 1e10), ("rdma", 1e11, 5e11)):
         name = f"{source}_bytes_per_second"
-        case.ratio_signal(name, "weight_load_bytes", "weight_load_seconds", low, high, 10.0, source=source)
+        case.ratio_signal(name, "weight_load_bytes", "weight_load_seconds_sum", low, high, 10.0, source=source)
     case.cold_starts("cold_start_seconds")
     for name, phase in (
         ("process_start_seconds", "process_start"),
@@ -349,7 +348,7 @@ def _multi_region(case: Case) -> None:
     kind = np.where(rng.random(len(ts)) < share, "deferrable", "interactive")
     where = rng.choice(["america", "europe", "asia"], len(ts))
     case.store.add("requests", ts, model="m", status="ok", region=list(where), **{"class": list(kind)})
-    case.ratio_signal("link_bytes_per_second", "model_copy_bytes", "model_copy_seconds", 5e8, 5e9, 600.0)
+    case.ratio_signal("link_bytes_per_second", "model_copy_bytes", "model_copy_seconds_sum", 5e8, 5e9, 600.0)
     case.cold_starts("scale_up_seconds")
 
 

@@ -12,6 +12,7 @@ from analytics.planners.observed.intervals import CONFIDENCE, ratio_of_sums
 from analytics.planners.observed.measures import (
     Observer,
     cold_start,
+    first_of,
     mean_rate,
     peak_rate,
     request_ratio,
@@ -79,16 +80,18 @@ OBSERVER = Observer(
         "plan_instances",
     ),
     measures={
-        "weight_bytes": signal_mean("weight_load_bytes"),
-        "object_store_bytes_per_second": signal_ratio("weight_load_bytes", "weight_load_seconds", "object_store"),
-        "nvme_bytes_per_second": signal_ratio("weight_load_bytes", "weight_load_seconds", "nvme"),
-        "rdma_bytes_per_second": signal_ratio("weight_load_bytes", "weight_load_seconds", "rdma"),
+        "weight_bytes": signal_ratio("weight_load_bytes", "weight_load_seconds_count"),
+        "object_store_bytes_per_second": signal_ratio("weight_load_bytes", "weight_load_seconds_sum", "object_store"),
+        "nvme_bytes_per_second": signal_ratio("weight_load_bytes", "weight_load_seconds_sum", "nvme"),
+        "rdma_bytes_per_second": signal_ratio("weight_load_bytes", "weight_load_seconds_sum", "rdma"),
         "requests_per_second": peak_rate,
         "mean_requests_per_second": mean_rate(),
         "mean_latency_seconds": request_ratio("e2e_seconds", "e2e_rows", "mean"),
         "requests_per_second_per_instance": throughput("busy_finished", "busy_seconds"),
         "traffic_growth_ratio": _growth,
-        "cold_start_seconds": cold_start,
+        "cold_start_seconds": first_of(
+            (cold_start, signal_ratio("instance_start_seconds_sum", "instance_start_seconds_count"))
+        ),
         "process_start_seconds": signal_mean("startup_phase_seconds", "process_start"),
         "compile_seconds": signal_mean("startup_phase_seconds", "compile"),
         "compile_cached_seconds": signal_mean("startup_phase_seconds", "compile_cached"),

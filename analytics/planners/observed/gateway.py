@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from analytics.planners.form import Estimate, PlannerInputs
-from analytics.planners.observed.intervals import exactly, largest_share, mean_of, poisson_rate, share_of
+from analytics.planners.observed.intervals import exactly, largest_share, mean_of, poisson_rate, ratio_of_sums, share_of
 from analytics.planners.observed.measures import (
     Observer,
     common_instance,
@@ -43,6 +43,18 @@ def _failures(telemetry: Telemetry, _: PlannerInputs) -> Estimate | None:
     return poisson_rate(total(ejected), float(seconds[0]) * BLOCKS / _DAY, f"{total(ejected):,.0f} ejections")
 
 
+def _retries(telemetry: Telemetry, _: PlannerInputs) -> Estimate | None:
+    """Measure tries after the first in a day: the gateway's counter, else the requests' own attempts."""
+    counted = by_block(telemetry, "plan_signal_blocks", "value", signal="gateway_retries")
+    if not np.isfinite(counted).any():
+        counted = by_block(telemetry, "plan_request_blocks", "retries")
+    seconds = column(telemetry, "plan_request_blocks", "block_seconds")
+    if not np.isfinite(counted).any() or not len(seconds):
+        return None
+    days = np.full(BLOCKS, float(seconds[0]) / _DAY)
+    return ratio_of_sums(np.nan_to_num(counted), days, f"{total(counted):,.0f} tries after the first")
+
+
 def _hottest(telemetry: Telemetry, _: PlannerInputs) -> Estimate | None:
     hottest, requests = (column(telemetry, "plan_first_blocks", name) for name in ("hottest", "requests"))
     if not len(requests):
@@ -76,9 +88,10 @@ OBSERVER = Observer(
         "health_check_seconds": signal_mean("gateway_health_check_seconds"),
         "passive_detection_seconds": signal_mean("gateway_detection_seconds"),
         "failures_per_day": _failures,
+        "observed_retries_per_day": _retries,
         "hot_prefix_ratio": _hottest,
         "busiest_instance_ratio": _busiest,
-        "router_seconds": signal_ratio("gateway_router_seconds", "gateway_router_decisions"),
+        "router_seconds": signal_ratio("gateway_router_seconds_sum", "gateway_router_seconds_count"),
         "gateway_seconds": request_ratio("gateway_seconds", "gateway_rows", "mean"),
         "mean_request_seconds": request_ratio("e2e_seconds", "e2e_rows", "mean"),
     },

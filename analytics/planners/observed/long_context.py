@@ -6,7 +6,8 @@ import numpy as np
 
 from analytics.planners.form import Estimate, PlannerInputs
 from analytics.planners.observed.intervals import ratio_of_sums
-from analytics.planners.observed.measures import Observer, common_instance, request_ratio, signal_mean, signal_ratio
+from analytics.planners.observed.kv_pool import DISK_TIERS, read_rate
+from analytics.planners.observed.measures import Observer, common_instance, request_ratio, signal_mean
 from analytics.planners.observed.telemetry import BLOCKS, Telemetry, by_block, column, total
 
 __all__ = ["OBSERVER"]
@@ -48,6 +49,6 @@ OBSERVER = Observer(
         "document_tokens": request_ratio("document_tokens", "documents", "mean of first turns", _LONG),
         "question_tokens": request_ratio("question_tokens", "questions", "prompt less cached, later turns", _LONG),
         "questions_per_document": request_ratio("turns", "documents", "turns per session", _LONG),
-        "store_read_bytes_per_second": signal_ratio("kv_tier_readback_bytes", "kv_tier_readback_seconds", "ssd"),
+        "store_read_bytes_per_second": read_rate(DISK_TIERS),
     },
 )

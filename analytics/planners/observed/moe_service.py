@@ -14,6 +14,7 @@ from analytics.planners.observed.measures import (
     per_machine,
     request_ratio,
     signal_mean,
+    signal_ratio,
     table,
     throughput,
 )
@@ -70,7 +71,9 @@ OBSERVER = Observer(
         "tpot_seconds": request_ratio("decode_seconds", "decode_tokens", "decode time / tokens after the first"),
         "kv_bytes_per_token": signal_mean("kv_bytes_per_token"),
         "gpus_per_machine": per_machine,
-        "expert_balance_ratio": signal_mean("expert_balance_ratio"),
+        "expert_balance_ratio": first_of(
+            (signal_mean("expert_balance_ratio"), signal_ratio("expert_balance_sum", "expert_balance_count"))
+        ),
         "load_ratio_by_hour": _load_by_hour,
         "request_ratio_by_bucket": _bucket_shares,
         "input_tokens_by_bucket": table("plan_length_buckets", "bucket", "input_tokens", "mean by bucket"),

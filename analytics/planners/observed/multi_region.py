@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from analytics.planners.observed import regions
-from analytics.planners.observed.measures import Observer, cold_start, request_ratio, signal_mean, signal_ratio
+from analytics.planners.observed.measures import Observer, cold_start, request_ratio, signal_ratio
 
 __all__ = ["OBSERVER"]
 
@@ -18,9 +18,9 @@ OBSERVER = Observer(
         "plan_residency",
     ),
     measures={
-        "model_bytes": signal_mean("model_copy_bytes"),
+        "model_bytes": signal_ratio("model_copy_bytes", "model_copy_seconds_count"),
         "regions": regions.count,
-        "link_bytes_per_second": signal_ratio("model_copy_bytes", "model_copy_seconds"),
+        "link_bytes_per_second": signal_ratio("model_copy_bytes", "model_copy_seconds_sum"),
         "region_capacity": regions.capacities,
         "region_peak": regions.peaks,
         "region_peak_utc_hour": regions.peak_hours,

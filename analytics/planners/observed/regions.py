@@ -66,4 +66,4 @@ def resident(telemetry: Telemetry, _: PlannerInputs) -> Estimate | None:
             pair[0] += float(number) if kind == "bound" else 0.0
             pair[1] += float(number)
     pairs: Named = tuple((name, bound / whole) for name, (bound, whole) in sums.items() if whole > 0)
-    return Estimate(pairs, None, None, "gateway_requests by residency") if pairs else None
+    return Estimate(pairs, None, None, "region_requests by residency") if pairs else None

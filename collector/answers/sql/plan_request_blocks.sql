@@ -29,6 +29,7 @@ select
         as prefilled_tokens,
     sum(gateway_seconds) as gateway_seconds,
     count(gateway_seconds)::double as gateway_rows,
+    (sum(attempts - 1) filter (where attempts >= 1))::double as retries,
     (count(*) filter (where class = 'deferrable'))::double as deferrable,
     count(class)::double as class_rows,
     (count(*) filter (where structured))::double as structured,

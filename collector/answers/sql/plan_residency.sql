@@ -4,7 +4,7 @@ select
     coalesce(attributes['residency'], 'free') as residency,
     sum(value) as requests
 from signal_samples
-where signal = 'gateway_requests' and ts between $since and $until and attributes['region'] is not null
+where signal = 'region_requests' and ts between $since and $until and attributes['region'] is not null
   and ($model::varchar is null or model is null or model = $model)
 group by all
 order by region, residency

@@ -2,7 +2,7 @@
 with groups as (
     select instance, max_by(value, ts) >= 0.5 as speculating
     from signal_samples
-    where signal = 'spec_enabled' and ts between $since and $until
+    where signal = 'speculation_enabled' and ts between $since and $until
     group by instance
 ),
 answers as (
