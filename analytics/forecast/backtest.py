@@ -98,6 +98,10 @@ class Backtest:
         }
 
 
+#: Far more days than any series has: a backtest looks at all of them.
+ALL_DAYS = 36_500
+
+
 def backtest(
     times: TimeArray,
     values: FloatArray,
@@ -114,14 +118,16 @@ def backtest(
 
     `clock` returns CPU seconds; by default costs are not measured.
     """
-    history = regular(times, values, step_seconds)
+    history = regular(times, values, step_seconds, newest_days=ALL_DAYS)
     day, size = history.day, len(history)
     steps = max(1, round(horizon_seconds / step_seconds))
     grid = history.start + np.arange(size) * np.timedelta64(step_seconds, "s")
     shape = (len(origins), steps)
     actual, naive = np.full(shape, np.nan), np.full(shape, np.nan)
     said = np.full((*shape, len(quantiles)), np.nan)
-    scale, fits, predicts = (np.full(len(origins), np.nan) for _ in range(3))
+    scale: FloatArray = np.full(len(origins), np.nan)
+    fits: FloatArray = np.full(len(origins), np.nan)
+    predicts: FloatArray = np.full(len(origins), np.nan)
     leads = np.arange(1, steps + 1)
     for place, origin in enumerate(origins):
         known = slice(max(0, origin - train_days * day), origin)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from analytics.forecast.history import History
@@ -23,18 +21,20 @@ LADDER: tuple[tuple[float, str], ...] = (
 )
 
 
-def basis_of(name: str, history: History, shifts: Sequence[LevelShift] = ()) -> str:
+def basis_of(name: str, history: History, shift: LevelShift | None = None) -> str:
     """Return a sentence on what the forecast of `name` stands on."""
     days = known_days(history)
     if days == 0:
         return "no data"
     rung = next(text for limit, text in LADDER if days < limit)
     said = f"{name}: {rung.format(days=days)}"
-    recent = [shift for shift in shifts if shift.start >= len(history) - history.day]
-    return f"{said}; level moved x{recent[-1].factor:.2g} within the past day" if recent else said
+    if shift is None:
+        return said
+    hours = (len(history) - shift.start) * history.step_seconds / 3600
+    return f"{said}; level moved x{shift.factor:.2g} {hours:.1f} h ago"
 
 
-def confidence_of(history: History, scores: Scores, shifts: Sequence[LevelShift] = ()) -> float:
+def confidence_of(history: History, scores: Scores, shift: LevelShift | None = None) -> float:
     """Return 0..1: share of a fortnight seen x share of it known x how well the .9 band held; less after a shift.
 
     A series without scores has the first two alone, halved.
@@ -46,7 +46,7 @@ def confidence_of(history: History, scores: Scores, shifts: Sequence[LevelShift]
     seen = min(1.0, days / FULL_DAYS) ** 0.5 * float(np.isfinite(recent).mean())
     held = scores.coverage.get("q90")
     seen *= 0.5 if held is None else 1 - min(1.0, abs(held - 0.9) / 0.9)
-    if any(shift.start >= len(history) - history.day for shift in shifts):
+    if shift is not None:
         seen *= 0.7
     return round(float(seen), 3)
 

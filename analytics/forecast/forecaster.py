@@ -11,7 +11,7 @@ from analytics.forecast.basis import basis_of, confidence_of
 from analytics.forecast.blend import FittedBlend
 from analytics.forecast.calibration import Calibration, calibration
 from analytics.forecast.history import FloatArray, History, TimeArray, checked_step, checked_zone, regular
-from analytics.forecast.level_shift import LevelShift, without_shifts
+from analytics.forecast.level_shift import LevelShift, without_shift
 from analytics.forecast.levels import LAST
 from analytics.forecast.member import Fitted, Member
 from analytics.forecast.scores import QUANTILES, Scores, score
@@ -33,7 +33,7 @@ class Forecaster:
         self.basis = "not fitted"
         self.confidence = 0.0
         self.scores = Scores.unknown()
-        self.level_shifts: tuple[LevelShift, ...] = ()
+        self.level_shift: LevelShift | None = None
         self._history = regular(np.empty(0, dtype="datetime64[s]"), np.empty(0), self.step_seconds, self.timezone)
         self._fitted: Fitted | None = None
         self._bands: Bands | None = None
@@ -83,15 +83,15 @@ class Forecaster:
 
     def _take(self, times: TimeArray, values: FloatArray) -> History:
         history = regular(times, values, self.step_seconds, self.timezone)
-        self.level_shifts = ()
+        self.level_shift = None
         if self.follow_shifts:
-            history, self.level_shifts = without_shifts(history)
+            history, self.level_shift = without_shift(history)
         self._history = history
         return history
 
     def _state(self) -> None:
-        self.basis = basis_of(self.member.name, self._history, self.level_shifts)
-        self.confidence = confidence_of(self._history, self.scores, self.level_shifts)
+        self.basis = basis_of(self.member.name, self._history, self.level_shift)
+        self.confidence = confidence_of(self._history, self.scores, self.level_shift)
 
 
 def _filled(past: FloatArray, history: History, judged: Calibration) -> FloatArray:

@@ -73,11 +73,13 @@ class History:
         return replace(self, values=values)
 
 
-def regular(times: TimeArray, values: FloatArray, step_seconds: int, timezone: str = "UTC") -> History:
+def regular(
+    times: TimeArray, values: FloatArray, step_seconds: int, timezone: str = "UTC", newest_days: int = MAX_DAYS
+) -> History:
     """Lay (times, values) on a grid of `step_seconds`: values in one step are averaged, absent steps are NaN.
 
     `times` need not be sorted; the grid runs from the earliest to the latest of them, also where the value is NaN,
-    and is cut to the newest `MAX_DAYS`. Negative and infinite values count as missing.
+    and is cut to the newest days. Negative and infinite values count as missing.
     """
     step = checked_step(step_seconds)
     zone = checked_zone(timezone)
@@ -91,7 +93,7 @@ def regular(times: TimeArray, values: FloatArray, step_seconds: int, timezone: s
     if len(slots) == 0:
         return History(np.datetime64(0, "s"), step, np.empty(0), np.zeros(MAX_AHEAD_DAYS, dtype=np.int64))
     last = int(slots.max())
-    first = max(int(slots.min()), last + 1 - MAX_DAYS * DAY_SECONDS // step)
+    first = max(int(slots.min()), last + 1 - newest_days * DAY_SECONDS // step)
     good = np.isfinite(rates) & (rates >= 0) & (slots >= first)
     size = last - first + 1
     sums = np.bincount(slots[good] - first, weights=rates[good], minlength=size)

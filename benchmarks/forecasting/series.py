@@ -56,7 +56,7 @@ def _ready() -> list[Series]:
         times = np.asarray(rows["ts"])[names == name].astype("datetime64[s]")
         step = STEPS[name.rsplit("_", 1)[1]]
         newest = NEWEST_DAYS * DAY_SECONDS // step
-        found.append(Series(name, step, times[-newest:], values[-newest:], 42 if step >= 1800 else 21))
+        found.append(Series(str(name), step, times[-newest:], values[-newest:], 42 if step >= 1800 else 21))
     return [_blinded(one, blind) for one in found]
 
 
