@@ -55,8 +55,7 @@ def _form(place: Place) -> type | None:
     kind = place.kind
     if isinstance(kind, type) and is_dataclass(kind):
         return kind
-    inner = next((part for part in get_args(kind) if isinstance(part, type) and is_dataclass(part)), None)
-    return inner
+    return next((part for part in get_args(kind) if isinstance(part, type) and is_dataclass(part)), None)
 
 
 def _default(place: Place) -> str:

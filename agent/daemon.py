@@ -8,16 +8,20 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from agent.config import Config, TargetConfig
 from agent.configfile import Loaded
 from agent.encode import Encoder
 from agent.fetch import Fetcher
+from agent.gpus.nvml import Driver
 from agent.health import Check, Health
 from agent.httpserver import Server, serve
+from agent.lifecycle import Lifecycle
 from agent.log import log
 from agent.loop import TargetLoop
+from agent.machine import Machine
 from agent.outputs.totals import Totals
 from agent.schedule import Ticker
 from agent.scrape import Scraper, instance_of
@@ -25,6 +29,8 @@ from agent.selfmetrics import SelfMetrics
 from agent.ship import Shipper
 from agent.spans import Sender, SpanReceiver
 from agent.spool import Spool
+from agent.targets.form import Discovery
+from agent.targets.registry import discoveries
 from signals import wire
 from signals.dialects import registry
 from signals.errors import ConfigError, SloscopeError, StoreError
@@ -42,6 +48,8 @@ class World:
     clock: Callable[[], float] = time.monotonic
     env: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
     hostname: Callable[[], str] = socket.gethostname
+    driver: Driver | None = None
+    reexec: Callable[[], None] = lambda: None
 
 
 class Daemon:
@@ -76,18 +84,35 @@ class Daemon:
         self._lock = threading.RLock()
         self._last_delivery: tuple[str, float] = ("none yet", 0.0)
         self._reload_ok = True
+        self.lifecycle = Lifecycle()
+        self._searches: list[Ticker] = []
+        self._aliases: dict[str, str] = {}
+        self.machine = Machine(
+            config,
+            self.host,
+            self.spool,
+            self.metrics,
+            world.clock,
+            world.wall_ns,
+            self._configs,
+            world.reexec,
+            world.driver,
+        )
 
     def start(self) -> None:
         """Start everything. Raise StoreError, ConfigError or OSError when it cannot."""
         self.spool.open()
         self._start_shipping()
-        receiver = SpanReceiver(self.spool, self.senders, self._spans, frozenset(self.config.spans.keep_attributes))
+        exempt = frozenset(self.config.spans.keep_attributes)
+        receiver = SpanReceiver(self.spool, self.senders, self._spans, exempt, self._alias, self.lifecycle.loaded)
         if self.config.spans.listen is not None:
             self.span_server = serve(self.config.spans.listen, receiver.answer, self.config.spans.max_bytes, "spans")
         health = Health(self.metrics, self.totals, self.alive, self.checks, self.refresh, self._plain)
         if self.config.agent.listen is not None:
             self.own_server = serve(self.config.agent.listen, health.answer, 1_000_000, "own pages")
+        self.machine.start()
         self.found("static", self.config.targets)
+        self._start_searches()
         self.metrics.reloaded.set(1)
         self.metrics.reloaded_at.set(self.world.wall_ns() / 1e9)
         self._keeper = self._ticker("housekeeping", HOUSEKEEPING_SECONDS, self._keep_house).start()
@@ -125,10 +150,13 @@ class Daemon:
             if config.agent != self.config.agent or config.spans != self.config.spans:
                 log.warning("changes of `agent` and `spans` take effect at the next start")
             renewed = config.collector != self.config.collector
+            searched = config.discovery != self.config.discovery
             self.config = config
             if renewed:
                 self._start_shipping()
             self.found("static", config.targets)
+            if searched:
+                self._start_searches()
         self.metrics.reloaded.set(1)
         self.metrics.reloaded_at.set(self.world.wall_ns() / 1e9)
         self._reload_ok = True
@@ -142,8 +170,11 @@ class Daemon:
             loops = list(self.loops.values())
         for loop in loops:
             loop.stop()
+        for ticker in self._searches:
+            ticker.stop()
         if self._keeper is not None:
             self._keeper.stop()
+        self.machine.stop()
         for server in (self.span_server, self.own_server):
             if server is not None:
                 server.stop()
@@ -220,6 +251,41 @@ class Daemon:
     def _heard(self, scrape: Scrape) -> None:
         if self.totals is not None:
             self.totals.add(scrape)
+        name = scrape.target.instance
+        loop = self.loops.get(name)
+        if loop is not None:
+            loop.scraper.gpus = self.machine.gpus_of(name)
+        rows = self.lifecycle.observe(scrape, self.machine.known(name))
+        if rows:
+            self.machine.write("instances", {"instances": tuple(rows)})
+
+    def _configs(self) -> list[TargetConfig]:
+        with self._lock:
+            return [loop.scraper.config for loop in self.loops.values()]
+
+    def _start_searches(self) -> None:
+        for ticker in self._searches:
+            ticker.stop()
+        wanted = discoveries(self.config, self.world.env)
+        for source in [source for source in self._found if source != "static" and source not in wanted]:
+            self.found(source, ())
+        self._searches = []
+        for source, search in wanted.items():
+            step = partial(self._search, source, search)
+            self._searches.append(self._ticker(f"discovery {source}", search.refresh_seconds, step).start())
+
+    def _search(self, source: str, search: Discovery) -> None:
+        """Ask one discovery; while it cannot answer, its targets stay."""
+        try:
+            found = search.find()
+        except SloscopeError as error:
+            self.metrics.discovery_errors.labels(source).inc()
+            log.warning("discovery %s: %s", source, error)
+            return
+        self.machine.pods.update({instance_of(one.config): one.life for one in found if one.life is not None})
+        configs = tuple(one.config for one in found)
+        if self._found.get(source) != configs:
+            self.found(source, configs)
 
     def _start_shipping(self) -> None:
         if self._shipper is not None:
@@ -252,6 +318,12 @@ class Daemon:
 
     def _spans(self, kind: str, number: int) -> None:
         self.metrics.spans.labels(kind).inc(number)
+
+    def _alias(self, alias: str, instance: str) -> None:
+        """Tell the store another name of an instance, once in this life of the agent."""
+        if self._aliases.get(alias) != instance:
+            self._aliases[alias] = instance
+            self.machine.write("aliases", {"instance_aliases": ({"alias": alias, "instance": instance},)})
 
     def _delivered(self, outcome: str, batches: int, size: int, seconds: float) -> None:
         self.metrics.deliveries.labels(outcome).inc()

@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import signal
 import socket
+import sys
 import threading
+import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TextIO
@@ -31,7 +33,7 @@ def run_service(
 
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, on_signal)
-    daemon = Daemon(config, World(env=env), load)
+    daemon = Daemon(config, World(env=env, reexec=Reexec(env)), load)
     try:
         daemon.start()
     except OSError as error:
@@ -60,6 +62,27 @@ def run_service(
     if threading.active_count() > 1:
         os._exit(0)  # a thread inside a hung driver call can never be joined
     return 0
+
+
+class Reexec:
+    """Starts this program anew in the same process: a replaced driver library is only loaded by a new program.
+
+    Everything that matters is on disk. It happens at most once a minute, told by a variable that survives.
+    """
+
+    VARIABLE = "SLOSCOPE_REEXEC_AT"
+    SECONDS = 60.0
+
+    def __init__(self, env: Mapping[str, str]) -> None:
+        self._env = env
+
+    def __call__(self) -> None:
+        now = time.time()
+        if now - float(self._env.get(self.VARIABLE, "0")) < self.SECONDS:
+            return
+        log.warning("the NVIDIA driver was replaced: starting anew with its new library")
+        os.environ[self.VARIABLE] = str(now)
+        os.execv(sys.executable, [sys.executable, "-m", "agent", *sys.argv[1:]])  # noqa: S606 # the same program
 
 
 def notify(env: Mapping[str, str], message: str) -> None:

@@ -29,6 +29,8 @@ TRACES_PATH = "/v1/traces"
 #: Engines post metrics and logs to the same endpoint when told to; they are taken and thrown away.
 IGNORED_PATHS = ("/v1/metrics", "/v1/logs")
 SERVICE = ("service.instance.id", "service.name")
+#: vLLM's start-up spans at whose end the model is loaded (vllm/v1/engine/core.py, vllm/v1/worker/gpu_worker.py).
+LOADED = frozenset({"Overall Loading", "EngineCoreProc init", "Load model"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +51,8 @@ class SpanReceiver:
     senders: Callable[[], Sequence[Sender]]
     count: Callable[[str, int], None]
     exempt: frozenset[str] = frozenset()
+    alias: Callable[[str, str], None] = lambda _alias, _instance: None
+    loaded: Callable[[str, float], None] = lambda _instance, _at: None
 
     def answer(self, request: Request) -> Response:
         """Take one export request."""
@@ -83,12 +87,25 @@ class SpanReceiver:
             dropped = strip(part, self.exempt)
             sender = whose(_resource(part), instance, senders)
             stamp = sender.attributes if sender else {wire.INSTANCE: instance} if instance else {}
+            if sender is not None:
+                self._tell(part, sender)
             self.spool.put(TRACES, _Encode(part, stamp))
             self.count("spans", spans)
             if dropped:
                 self.count("stripped", dropped)
             if sender is None:
                 self.count("unattributed", spans)
+
+    def _tell(self, part: ResourceSpans, sender: Sender) -> None:
+        """Tell the sender's other name, and when its model was loaded."""
+        name = sender.attributes[wire.INSTANCE]
+        other = _resource(part).get("service.instance.id")
+        if other and other != name and not sender.gateway:
+            self.alias(other, name)
+        for scope in part.scope_spans:
+            for span in scope.spans:
+                if span.name in LOADED:
+                    self.loaded(name, span.end_time_unix_nano / 1e9)
 
 
 @dataclass(frozen=True, slots=True)
