@@ -12,14 +12,9 @@ import pyarrow as pa
 
 from analytics.slo import Objective, Threshold
 from benchmarks.slo.month import DAYS, DIMENSIONS, START, Request, truth
-from collector.answers.objective_counts import (
-    Scope,
-    Tally,
-    just_after,
-    objective_counts,
-    stored_boundary,
-    window_counts,
-)
+from collector.answers.objective_counts import objective_counts
+from collector.answers.objective_scope import Scope, just_after
+from collector.answers.objective_windows import Tally, reach_of, window_counts
 from collector.store.reader import DuckReader
 
 NOW = START + timedelta(days=DAYS)
@@ -64,11 +59,9 @@ def thresholds(limits: Mapping[str, Mapping[str | None, float]]) -> tuple[Thresh
 def wrong_events(connection: duckdb.DuckDBPyConnection, requests: Sequence[Request], case: Case) -> int:
     """Return how many good, bad and excluded events of the last 28 days differ from the truth."""
     reader = DuckReader(connection)
-    boundary = stored_boundary(reader, case.objective, NOW - WINDOW, just_after(NOW))
+    boundary = reach_of(reader, case.objective, NOW - WINDOW, just_after(NOW)).stored_before
     counted = window_counts(reader, case.objective, [NOW - WINDOW], just_after(NOW), stored_before=boundary)
-    expected = truth(
-        requests, case.limits, by=case.objective.by, only=case.objective.only, start=NOW - WINDOW, end=NOW
-    )
+    expected = truth(requests, case.limits, by=case.objective.by, only=case.objective.only, start=NOW - WINDOW, end=NOW)
     return _difference({scope: tallies[0] for scope, tallies in counted.items()}, expected)
 
 

@@ -23,7 +23,7 @@ from analytics.slo.cost import (
     spend_of,
     usd_per_mtok,
 )
-from collector.answers.objective_counts import count_parameters, moment_of, share
+from collector.answers.objective_scope import count_parameters, moment_of, share
 from collector.store.reader import Columns, Reader
 
 #: What is shown when nobody asks for another window.

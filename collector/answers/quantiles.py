@@ -9,7 +9,7 @@ from datetime import datetime
 import numpy as np
 
 from analytics.slo import DIMENSIONS, Objective, Quantile, quantiles_of_bins, quantiles_of_edges, quantiles_of_records
-from collector.answers.objective_counts import Scope, scope_parameters
+from collector.answers.objective_scope import Scope, scope_parameters
 from collector.store.reader import Columns, Reader
 from signals.bins import LN_GAMMA, ZERO_BIN
 

@@ -19,17 +19,9 @@ from analytics.slo import (
 )
 from analytics.slo.alerting import GUARD_Z
 from analytics.slo.edge_hint import vllm_flag
-from collector.answers.objective_counts import (
-    Scope,
-    Tally,
-    just_after,
-    moment_of,
-    share,
-    stored_boundary,
-    stored_tallies,
-    unattributed_minutes,
-    window_counts,
-)
+from collector.answers.objective_counts import unattributed_minutes
+from collector.answers.objective_scope import Scope, just_after, moment_of, share
+from collector.answers.objective_windows import Tally, reach_of, stored_tallies, window_counts
 from collector.answers.quantiles import EXACT_LIMIT, ScopeQuantiles, page_quantiles, request_quantiles, shown_metric
 from collector.answers.windows import rules_of, window_name
 from collector.store.reader import Reader
@@ -77,7 +69,8 @@ def _objective_rows(reader: Reader, now: datetime, objective: Objective) -> list
     windows = sorted(looks, reverse=True)
     starts = [now - timedelta(seconds=seconds) for seconds in windows]
     opening, until = now - timedelta(seconds=objective.window_seconds), just_after(now)
-    stored_before = stored_boundary(reader, objective, opening, until)
+    reach = reach_of(reader, objective, opening, until)
+    stored_before = reach.stored_before
     counted = window_counts(reader, objective, starts, until, stored_before=stored_before)
     sights = _sights(reader, opening, until)
     hidden = _unattributed(reader, objective, starts, until, stored_before)
@@ -96,6 +89,7 @@ def _objective_rows(reader: Reader, now: datetime, objective: Objective) -> list
             ),
             _sight_of(sights, scope[0], objective),
             quantiles.get(scope),
+            reach.since,
         )
         for scope, tallies in sorted(counted.items(), key=lambda item: [name or "" for name in item[0]])
     ]
@@ -109,6 +103,7 @@ def _row(
     hidden: Mapping[int, int],
     sight: Sight,
     found: ScopeQuantiles | None,
+    since: datetime | None,
 ) -> dict[str, object]:
     """Return one row of the contract's JSON."""
     counts = {
@@ -181,6 +176,7 @@ def _row(
             if one.name in tally.exclusions
         ],
         "revision": objective.revision,
+        "exact_since": None if since is None else since.isoformat().replace("+00:00", "Z"),
         "hint": _hint(objective, p99 is not None and not p99.resolved),
     }
     return row

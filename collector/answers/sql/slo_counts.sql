@@ -100,7 +100,7 @@ select
     case when $by_model_version then model_version end as model_version,
     case when $by_region then region end as region,
     case when $by_adapter then adapter end as adapter,
-    exclusion,
+    case when not $by_minute then exclusion end as exclusion,
     source_rank,
     count(*) filter (where verdict = 'good') as good,
     count(*) filter (where verdict = 'bad') as bad,

@@ -156,7 +156,8 @@ def test_windows_are_named_in_their_largest_whole_unit() -> None:
 @pytest.mark.skipif(not PAYLOADS.is_dir(), reason="recorded payloads are not beside the repository")
 class TestOnARecordedEngine:
     @pytest.fixture(scope="class")
-    def run(self) -> duckdb.DuckDBPyConnection:
+    @classmethod
+    def run(cls) -> duckdb.DuckDBPyConnection:
         store = public_store()
         recorded.load(store, PAYLOADS / "vllm-live", PAYLOADS / "vllm-live-otlp")
         return store
@@ -182,7 +183,7 @@ class TestOnARecordedEngine:
     def test_a_page_alone_gives_the_bucket_and_counts_nobody_twice(self, run: duckdb.DuckDBPyConnection) -> None:
         pages = public_store()
         for table in ("engine_samples", "engine_bins"):
-            pages.register("rows", run.execute(f"select * from {table}").to_arrow_table())
+            pages.register("rows", run.sql(f"select * from {table}").to_arrow_table())
             pages.execute(f"insert into {table} select * from rows")
         (row,) = rows(pages, now=self.newest(run))
         assert (row["p99_interval"], row["sli_source"], row["unattributed_bad"]) == ([40.0, 80.0], "page", 0)
