@@ -125,10 +125,15 @@ def _number(text: str | float) -> float:
     return int(amount) if isinstance(text, str) and text.strip().lstrip("+-").isdigit() else amount
 
 
+def _parts(text: str) -> list[str]:
+    """Split at commas, or at bars where a comma already has a meaning (query strings, several settings in one)."""
+    return [part for part in text.replace("|", ",").split(",") if part.strip()]
+
+
 def _read_numbers(setting: Setting) -> tuple[float, ...]:
     if isinstance(setting, str):
         text = setting.strip()
-        parts = json.loads(text) if text.startswith("[") else [part for part in text.split(",") if part.strip()]
+        parts = json.loads(text) if text.startswith("[") else _parts(text)
         return tuple(_number(part) for part in parts)
     if isinstance(setting, Mapping):
         raise _UnreadableError
@@ -142,7 +147,7 @@ def _read_named(setting: Setting) -> tuple[tuple[str, float], ...]:
         text = setting.strip()
         if text.startswith("{"):
             return _read_named(json.loads(text))
-        pairs = [part.rsplit(":", 1) for part in text.split(",") if part.strip()]
+        pairs = [part.rsplit(":", 1) for part in _parts(text)]
         return tuple((name.strip(), _number(amount)) for name, amount in pairs)
     if isinstance(setting, Mapping):
         return tuple((str(name), _number(amount)) for name, amount in setting.items())
