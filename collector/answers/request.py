@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from datetime import datetime
 
-import numpy as np
-
-from collector.store.reader import Columns, Reader
+from collector.answers.timeline import rows_of
+from collector.store.reader import Reader
 from signals.errors import UnknownNameError
 
 #: Stages of a request in the order in which they happen, with the column that holds their seconds.
@@ -25,11 +24,10 @@ def request(reader: Reader, _now: datetime, *, request_id: str) -> dict[str, obj
     if len(found["ts"]) == 0:
         near = reader.columns("request_near", request_id=request_id)
         raise UnknownNameError("request", request_id, [str(name) for name in near["request_id"]])
-    row = _row(found, 0)
-    ts = found["ts"][0].astype("datetime64[us]")
-    around = {"at": str(ts) + "+00:00", "instance": row["instance"]}
-    instance = _rows(reader.columns("request_instance", **around))
-    peers = _rows(reader.columns("request_peers", at=around["at"], model=row["model"], request_id=row["request_id"]))
+    row = rows_of(found)[0]
+    around = {"at": row["ts"], "instance": row["instance"]}
+    instance = rows_of(reader.columns("request_instance", **around))
+    peers = rows_of(reader.columns("request_peers", at=around["at"], model=row["model"], request_id=row["request_id"]))
     return {
         "request": row,
         "timeline": _timeline(row),
@@ -59,25 +57,3 @@ def _timeline(row: dict[str, object]) -> list[dict[str, object]]:
         steps.append({"stage": stage, "start_seconds": reached, "seconds": seconds})
         reached += seconds
     return steps
-
-
-def _rows(columns: Columns) -> list[dict[str, object]]:
-    length = len(next(iter(columns.values()))) if columns else 0
-    return [_row(columns, place) for place in range(length)]
-
-
-def _row(columns: Columns, place: int) -> dict[str, object]:
-    return {name: _plain(array[place]) for name, array in columns.items()}
-
-
-def _plain(value: object) -> object:
-    """Return a cell for JSON: NaN and NaT are null, times RFC 3339."""
-    if isinstance(value, np.datetime64):
-        return None if np.isnat(value) else f"{value.astype('datetime64[us]')}Z"
-    if isinstance(value, np.ndarray):
-        return [_plain(item) for item in value]
-    if isinstance(value, np.generic):
-        value = value.item()
-    if isinstance(value, float) and value != value:
-        return None
-    return value

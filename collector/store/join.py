@@ -12,7 +12,8 @@ from collections.abc import Sequence
 import duckdb
 import pyarrow as pa
 
-from collector.store.batch import Batch
+from collector.store.batch import Batch, ColumnBatch
+from collector.store.columns import sightings
 from collector.store.sqlfiles import sql
 from signals.records import Scrape
 
@@ -32,6 +33,8 @@ class Joiner:
         self._connection = connection
         self._tenant_from = tenant_from
         self._sampled: dict[tuple[str, str], tuple[int, int]] = {}
+        #: Whether an (instance, model) was sampled for the first time since the last join.
+        self._retouch = False
         for instance, model, first, last in connection.execute(sql(PACKAGE, "join_sampled")).fetchall():
             self._sampled[(instance, model)] = (first, last)
         row = self._row("select value from store.progress where name = $name", {"name": "joined_halves"})
@@ -44,17 +47,28 @@ class Joiner:
                 for found in batch.increments:
                     if found.model is not None:
                         key = (batch.target.instance, found.model)
+                        self._retouch |= key not in self._sampled
                         first, last = self._sampled.get(key, (batch.time_ns, batch.time_ns))
                         self._sampled[key] = (min(first, batch.time_ns), max(last, batch.time_ns))
+            elif isinstance(batch, ColumnBatch):
+                for instance, model, low, high in sightings(batch):
+                    self._retouch |= (instance, model) not in self._sampled
+                    first, last = self._sampled.get((instance, model), (low, high))
+                    self._sampled[(instance, model)] = (min(first, low), max(last, high))
 
     def join(self) -> int:
-        """Join every half that was committed since the last call; return the number of requests written."""
-        window = self._row(sql(PACKAGE, "join_window"), {"after": self._done})
+        """Join every half that was committed since the last call; return the number of requests written.
+
+        A model that is sampled for the first time also names the requests that came before its first scrape.
+        """
+        window = self._row(sql(PACKAGE, "join_window"), {"after": self._done, "retouch": self._retouch})
         if window is None or window[0] is None:
+            self._retouch = False
             return 0
         low, high, newest = (int(str(value)) for value in window)
         values: dict[str, object] = {
             "after": self._done,
+            "retouch": self._retouch,
             "low": low - REACH_NS,
             "high": high + REACH_NS,
             "tenant_from": self._tenant_from,
@@ -74,6 +88,7 @@ class Joiner:
         finally:
             self._connection.unregister("sampled")
         self._done = newest
+        self._retouch = False
         return int(str(row[0])) if row else 0
 
     def _row(self, statement: str, values: dict[str, object]) -> tuple[object, ...] | None:

@@ -5,6 +5,9 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from datetime import datetime
+
+import pyarrow as pa
 
 from signals.records import Identity
 
@@ -42,3 +45,14 @@ class Ledger:
             right[0] = sequence
         else:
             ranges.insert(place, [sequence, sequence])
+
+
+def ledger_table(identities: Iterable[Identity], now: datetime) -> pa.Table:
+    """Return the rows of `store.ledger` for batches that are received `now`."""
+    rows = list(identities)
+    return pa.table({
+        "agent": pa.array([identity.agent for identity in rows], type=pa.string()),
+        "epoch": pa.array([identity.epoch for identity in rows], type=pa.string()),
+        "sequence": pa.array([identity.sequence for identity in rows], type=pa.int64()),
+        "received_at": pa.array([now] * len(rows), type=pa.timestamp("us", "UTC")),
+    })

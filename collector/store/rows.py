@@ -61,7 +61,10 @@ class EdgeSets:
 
 
 def add_scrape(scrape: Scrape, rows: Rows, edge_sets: EdgeSets) -> None:
-    """Add one scrape: one sample row per (model, role), its histograms, and a signal row for everything else."""
+    """Add one scrape: one sample row per (model, role), its histograms, and a signal row for everything else.
+
+    A counter without a column that did not move has no row: the scrape's sample row says that it was looked at.
+    """
     target = scrape.target
     ts = moment(scrape.time_ns)
     interval = None if scrape.start_ns is None else (scrape.time_ns - scrape.start_ns) / 1e9
@@ -90,7 +93,7 @@ def add_scrape(scrape: Scrape, rows: Rows, edge_sets: EdgeSets) -> None:
                     positions[int(dict(attributes).get("position", 0))] = round(value or 0)
                 elif signal in _SAMPLE and not attributes:
                     row[signal] = value
-                elif value is not None:
+                elif value is not None and (value or table is found.gauges):
                     _add_signal(rows, ts, target.instance, found, signal, attributes, value)
         if positions:
             row[BY_POSITION] = [positions.get(i, 0) for i in range(max(positions) + 1)]

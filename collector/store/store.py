@@ -16,11 +16,12 @@ from typing import Self
 import duckdb
 import pyarrow as pa
 
-from collector.store.batch import Batch, HalfBatch, TableBatch
+from collector.store.batch import Batch, ColumnBatch, HalfBatch, TableBatch
+from collector.store.columns import KnownLives, column_tables
 from collector.store.halves import add_halves
 from collector.store.instances import Lives
 from collector.store.join import Joiner
-from collector.store.ledger import Ledger
+from collector.store.ledger import Ledger, ledger_table
 from collector.store.migrate import migrate, migrations, schema_version
 from collector.store.open import STORAGE_VERSION, open_writable
 from collector.store.reader import DuckReader
@@ -45,6 +46,7 @@ class Store:
         self._ledger.add(_identities(connection))
         self._edges = EdgeSets(_edge_sets(connection))
         self._lives = _lives(connection)
+        self._seen = KnownLives()
         self._joiner = Joiner(connection)
 
     @classmethod
@@ -83,6 +85,12 @@ class Store:
             identities: set[Identity] = set()
             new = []
             for batch in batches:
+                if isinstance(batch, ColumnBatch):
+                    columns = self._unknown_rows(batch, identities)
+                    new.append(columns is not None)
+                    if columns is not None:
+                        fresh.append(columns)
+                    continue
                 known = self._ledger.known(batch.identity) or batch.identity in identities
                 new.append(not known)
                 if not known:
@@ -96,24 +104,23 @@ class Store:
         rows = Rows()
         tables: list[TableBatch] = []
         halves: list[HalfBatch] = []
+        columns: list[ColumnBatch] = []
         lives: list[dict[str, object]] = []
         now = datetime.now(UTC)
-        for identity in identities:
-            rows.add(
-                "ledger",
-                {
-                    "agent": identity.agent,
-                    "epoch": identity.epoch,
-                    "sequence": identity.sequence,
-                    "received_at": now,
-                },
-            )
         for batch in batches:
             if isinstance(batch, Scrape):
                 add_scrape(batch, rows, self._edges)
                 lives.extend(self._lives.observe(batch))
                 if batch.error:
                     rows.add("quality", _quality(now, batch.target.instance, f"scrape_{batch.state}", 1, batch.error))
+            elif isinstance(batch, ColumnBatch):
+                columns.append(batch)
+                for scrape in self._seen.fresh(batch):
+                    lives.extend(self._lives.observe(scrape))
+                for source in batch.sources:
+                    if source.error:
+                        kind = f"scrape_{source.state}"
+                        rows.add("quality", _quality(now, source.target.instance, kind, 1, source.error))
             elif isinstance(batch, HostRows):
                 add_host_rows(batch, rows)
             elif isinstance(batch, HalfBatch):
@@ -123,11 +130,15 @@ class Store:
             else:
                 tables.append(batch)
         lives.extend(rows.tables.pop("instances", []))
+        ready = column_tables(columns, lambda edges: self._edges.number(edges, rows)) if columns else {}
+        ready["ledger"] = ledger_table(identities, now)
         cursor = self._connection
         cursor.execute("begin")
         try:
             for table, found in rows.tables.items():
                 self._insert(table, found)
+            for table, incoming in ready.items():
+                self._insert_arrow(table, incoming)
             for half_batch in halves:
                 add_halves(cursor, half_batch)
             for table_batch in tables:
@@ -148,9 +159,23 @@ class Store:
         self._connection.execute("rollback")
         self._edges = EdgeSets(_edge_sets(self._connection))
         self._lives = _lives(self._connection)
+        self._seen.clear()
+
+    def _unknown_rows(self, batch: ColumnBatch, identities: set[Identity]) -> ColumnBatch | None:
+        """Return the rows that are not stored yet, None when all are; note their identities."""
+        kept = []
+        for row, identity in enumerate(batch.identities()):
+            if identity not in identities and not self._ledger.known(identity):
+                identities.add(identity)
+                kept.append(row)
+        if not kept:
+            return None
+        return batch if len(kept) == len(batch) else batch.take(kept)
 
     def _insert(self, table: str, found: list[dict[str, object]]) -> None:
-        incoming = arrow(table, found, self._types[table])
+        self._insert_arrow(table, arrow(table, found, self._types[table]))
+
+    def _insert_arrow(self, table: str, incoming: pa.Table) -> None:
         self._connection.register("incoming", incoming)
         columns = ", ".join(f'"{name}"' for name in incoming.column_names)
         statement = f"insert into store.{table} ({columns}) select {columns} from incoming"  # noqa: S608  # own names only

@@ -23,6 +23,8 @@ valued as (
             case when engine_ttft_seconds is not null then greatest(ttft_seconds - engine_ttft_seconds, 0) end
         ) as gateway,
         input_tokens - coalesce(cached_tokens, 0) as computed,
+        case when output_tokens > 1 then coalesce(tpot_seconds, (e2e_seconds - ttft_seconds) / (output_tokens - 1)) end
+            as pace,
         case
             when status in ('error', 'timeout', 'rejected') then 'infinity'::double
             when status = 'aborted' and $metric in ('ttft', 'goodput')
@@ -105,6 +107,9 @@ select
     sum(output_tokens - 1)
         filter (where output_tokens > 1 and coalesce(decode_seconds, e2e_seconds - ttft_seconds) is not null)::double
         as decode_tokens,
+    sum(pace) as pace_sum,
+    sum(pace * pace) as pace_squares,
+    count(pace)::double as pace_known,
     sum(ttft_seconds) filter (where bad_units > 0 and staged) as bad_ttft_sum,
     count(*) filter (where bad_units > 0 and staged)::double as bad_staged,
     sum(gateway) filter (where bad_units > 0 and staged) as bad_gateway_sum,

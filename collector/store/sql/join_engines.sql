@@ -10,6 +10,7 @@ with wanted as (
             h.half_sequence > $after
             or h.match in (select match from joining_gateways where match is not null)
             or h.trace_id in (select trace_id from joining_gateways where trace_id is not null)
+            or ($retouch and h.part in (select engine_part from store.requests where model is null))
         )
 ),
 twins as (

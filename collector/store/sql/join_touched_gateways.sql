@@ -21,6 +21,7 @@ where
         h.half_sequence > $after
         or h.match in (select match from fresh where side <> 'gateway' and match is not null)
         or h.trace_id in (select trace_id from fresh where side <> 'gateway' and trace_id is not null)
+        or ($retouch and coalesce(links.key, h.key) in (select gateway_key from store.requests where model is null))
     )
 union
 select alias as gateway_key
