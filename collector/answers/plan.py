@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 
 import numpy as np
 
@@ -97,10 +97,15 @@ def _measure(
 
 
 def _window(reader: Reader, now: datetime | None, model: str | None) -> _Window | None:
-    """Return the span to read: that of the first table with enough of it, within WINDOW before `now`."""
-    until = now or reader.newest()
-    if until is None:
-        return None
+    """Return the span to read within WINDOW before `now`, or before the newest time stored where that holds nothing."""
+    for until in (now, _newest(reader)):
+        found = None if until is None else _window_before(reader, until, model)
+        if found is not None:
+            return found
+    return None
+
+
+def _window_before(reader: Reader, until: datetime, model: str | None) -> _Window | None:
     wide = until - WINDOW
     extent = reader.columns("plan_extent", since=wide, until=until, model=model)
     spans = {
@@ -109,8 +114,13 @@ def _window(reader: Reader, now: datetime | None, model: str | None) -> _Window 
     }
     for source in _SOURCES:
         if source in spans and (spans[source][1] - spans[source][0]).total_seconds() >= _LEAST_SECONDS:
-            return _Window(spans[source][0].astimezone(UTC), spans[source][1].astimezone(UTC), wide)
+            return _Window(*spans[source], wide)
     return None
+
+
+def _newest(reader: Reader) -> datetime | None:
+    found = reader.columns("plan_newest")["ts"]
+    return None if len(found) == 0 or np.isnat(found[0]) else as_datetime(found[0])
 
 
 def _columns(reader: Reader, query: str, window: _Window, model: str | None) -> Columns:

@@ -1,9 +1,18 @@
 -- Time from each use of a prefix block to its next use, in logarithmic bins, where no session is known.
-with uses as (
+with size as (
+    -- Of more than two million uses, every use of one block in so many is enough.
+    select greatest(1, cast(sum(len(prefix_hashes)) / 2e6 as ubigint)) as one_in
+    from requests
+    where ts between $since and $until and ($model::varchar is null or model = $model) and session is null
+),
+every_use as (
     select ts, unnest(prefix_hashes) as block_hash
     from requests
     where ts between $since and $until and ($model::varchar is null or model = $model)
       and session is null and len(prefix_hashes) > 0
+),
+uses as (
+    select ts, block_hash from every_use, size where hash(block_hash) % one_in = 0
 ),
 ordered as (
     select
