@@ -10,9 +10,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from math import inf
+from operator import getitem, itemgetter
 from sys import intern
 from weakref import WeakValueDictionary
 
@@ -56,14 +58,15 @@ class LineError:
 class Layout:
     """The shape of a page: its lines without values, and what each sample line means.
 
-    `keys[i]` is line i up to and with the space before its value (a comment: the whole line), `ends[i]` where it ends;
-    `cuts[k]` is where the value of sample k begins, on line `sample_lines[k]`.
+    `keys[i]` is line i up to and with the space before its value (a comment: the whole line), `heads[i]` cuts that off;
+    `tails[k]` cuts off the value of sample k, which stands on line `sample_lines[k]`; `pick` takes those lines.
     """
 
     keys: tuple[str, ...]
-    ends: tuple[int, ...]
+    heads: tuple[slice, ...]
     sample_lines: tuple[int, ...]
-    cuts: tuple[int, ...]
+    tails: tuple[slice, ...]
+    pick: Callable[[list[str]], tuple[str, ...]]
     series: tuple[Series, ...]
     errors: tuple[LineError, ...]
     kinds: Mapping[str, str]
@@ -81,6 +84,7 @@ class Page:
         return zip(self.layout.series, self.values, strict=True)
 
 
+_CUT: Callable[[str, slice], str] = getitem
 #: Layouts that some parser holds, so that targets with the same page share them and all that hangs on them.
 _SHARED: WeakValueDictionary[tuple[str, ...], Layout] = WeakValueDictionary()
 
@@ -102,11 +106,8 @@ class PageParser:
             raise PageError(f"page of {len(text)} characters is over the limit of {self.max_bytes}")
         lines = _lines(text)
         for layout in self._layouts:
-            ends = layout.ends
-            if len(ends) != len(lines):
-                continue
-            if tuple([line[:end] for line, end in zip(lines, ends, strict=True)]) == layout.keys:
-                texts = [lines[i][cut:] for i, cut in zip(layout.sample_lines, layout.cuts, strict=True)]
+            if len(layout.keys) == len(lines) and tuple(map(_CUT, lines, layout.heads)) == layout.keys:
+                texts = list(map(_CUT, layout.pick(lines), layout.tails))
                 try:
                     values = list(map(float, texts))
                 except ValueError:
@@ -159,8 +160,17 @@ class PageParser:
             for column in (where, series, values):
                 column.pop()
         self._guard(len(series), lines, errors)
-        cuts = tuple([ends[number] for number in where])
-        layout = Layout(tuple(keys), tuple(ends), tuple(where), cuts, tuple(series), tuple(errors), kinds, plain)
+        layout = Layout(
+            tuple(keys),
+            tuple([_head(end) for end in ends]),
+            tuple(where),
+            tuple([_tail(ends[number]) for number in where]),
+            _picker(where),
+            tuple(series),
+            tuple(errors),
+            kinds,
+            plain,
+        )
         if plain:
             layout = _SHARED.setdefault(layout.keys, layout)
             self._layouts = [layout, *self._layouts[:3]]
@@ -186,6 +196,23 @@ class PageParser:
         if count == 0 and (errors or not any(line[:1] == "#" for line in lines)):
             what = "it is JSON" if start[0] in "[{" else f"no sample in {len(lines)} lines"
             raise PageError(f"not a metrics page: {what}; it begins with {start!r}")
+
+
+@lru_cache(maxsize=4096)
+def _head(end: int) -> slice:
+    return slice(None, end)
+
+
+@lru_cache(maxsize=4096)
+def _tail(start: int) -> slice:
+    return slice(start, None)
+
+
+def _picker(where: list[int]) -> Callable[[list[str]], tuple[str, ...]]:
+    """Return what takes the lines at these places; always a tuple, also of one or none."""
+    if len(where) > 1:
+        return itemgetter(*where)
+    return lambda lines: tuple(lines[number] for number in where)
 
 
 def _lines(text: str) -> list[str]:

@@ -13,6 +13,11 @@ from math import isfinite
 #: From the recorded runs: a busy engine on a slow machine stood still for two 2-s scrapes, never for three.
 FROZEN_AFTER_SCRAPES = 3
 
+#: Counters that move without the engine's loop: a dead loop still answers and refuses.
+OUTSIDE_THE_LOOP = frozenset({"http_requests", "rejected", "worker_errors"})
+#: Vanished series whose last value is remembered; gateways forget idle tenants by the hour.
+MAX_ABSENT = 20_000
+
 #: Attributes of a canonical point, sorted (name, value) pairs.
 Attributes = tuple[tuple[str, str], ...]
 
@@ -148,7 +153,7 @@ def advance(state: State | None, page: PageReading) -> tuple[State, tuple[Increm
                 everywhere = {k: v for keys, held in known.groups.values() for k, v in zip(keys, held, strict=True)}
             last_keys, last_values = tuple(everywhere), tuple(everywhere.values())
         deltas, kept, resets = _deltas(shape.keys, reading.values, last_keys, last_values, absent, restarted)
-        groups[group] = (shape.keys, kept)
+        groups[group] = (shape.keys, list(reading.values) if first else kept)
         results.append(_increments(reading, deltas if not first else None, resets))
     for group, (keys, values) in known.groups.items():
         if restarted or groups.get(group, ((), ()))[0] is keys:
@@ -159,6 +164,8 @@ def advance(state: State | None, page: PageReading) -> tuple[State, tuple[Increm
         if absent:
             for key in keys:
                 absent.pop(key, None)
+    while len(absent) > MAX_ABSENT:
+        del absent[next(iter(absent))]
     still = known.still + 1 if _stands_still(results, first) else 0
     return State(page.process_start, groups, absent, still), tuple(results)
 
@@ -192,6 +199,10 @@ def _deltas(
             deltas.append(0.0)
             kept.append(last)
             continue
+        if not isfinite(last):  # the very first value was no number: what came before is not known
+            deltas.append(0.0)
+            kept.append(value)
+            continue
         if value < last:
             resets += 1
             deltas.append(value)
@@ -218,7 +229,13 @@ def _increments(reading: Reading, deltas: list[float] | None, resets: int) -> In
                 name = (name_as, histogram.attributes)
                 counters[name] = counters.get(name, 0.0) + amount
     return Increments(
-        shape.model, shape.role, reading.gauges, counters, tuple(histograms), resets, any(delta > 0 for delta in deltas)
+        shape.model, shape.role, reading.gauges, counters, tuple(histograms), resets, _moved(counters, histograms)
+    )
+
+
+def _moved(counters: Mapping[tuple[str, Attributes], float], histograms: Sequence[HistogramIncrement]) -> bool:
+    return any(amount > 0 and name not in OUTSIDE_THE_LOOP for (name, _), amount in counters.items()) or any(
+        found.count > 0 for found in histograms
     )
 
 
