@@ -128,7 +128,8 @@ def backtest(
     scale: FloatArray = np.full(len(origins), np.nan)
     fits: FloatArray = np.full(len(origins), np.nan)
     predicts: FloatArray = np.full(len(origins), np.nan)
-    leads = np.arange(1, steps + 1)
+    leads = np.arange(1, steps + 1, dtype=np.int64)
+    lead_seconds: FloatArray = leads.astype(np.float64) * step_seconds
     for place, origin in enumerate(origins):
         known = slice(max(0, origin - train_days * day), origin)
         past = history.values[known]
@@ -145,7 +146,7 @@ def backtest(
     scale[~(scale > 0)] = np.nan
     mean = float(np.nanmean(history.values)) if np.isfinite(history.values).any() else float("nan")
     return Backtest(
-        grid[np.asarray(origins, dtype=np.int64)], leads * float(step_seconds), tuple(quantiles), actual, said, naive,
+        grid[np.asarray(origins, dtype=np.int64)], lead_seconds, tuple(quantiles), actual, said, naive,
         scale, mean, fits, predicts,
     )  # fmt: skip
 

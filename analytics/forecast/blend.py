@@ -20,6 +20,10 @@ NEAR_SECONDS = 3_600
 HALF_LIFE_SECONDS = 86_400.0
 #: A member below this share of the best one's weight has no say.
 LEAST_SHARE = 0.05
+#: No member has more than this share: a median of one is no median, and whoever errs must be outvoted.
+MOST = 0.45
+#: A member without a past is worth what the reference is; this share of a full past is mixed in.
+DRAWN = 0.15
 #: No member may exceed the highest demand seen by more than this factor.
 CEILING = 3.0
 
@@ -43,17 +47,18 @@ class Blend:
             )
         paths = np.minimum(np.stack([member.past for member in fitted], axis=-1), top)
         powers = np.where(calibration.leads * history.step_seconds <= NEAR_SECONDS, POWER_NEAR, POWER_FAR)
-        error, mass = _decayed(_errors(paths, calibration, history), history, calibration)
-        relative, end_error = _relative(error, mass, calibration, len(history))
+        fade = 0.5 ** (calibration.spacing * history.step_seconds / HALF_LIFE_SECONDS)
+        sums = _decayed(_errors(paths, calibration, history), fade)
+        relative = _relative(*sums, calibration, len(history))
         weights = _weights(relative, powers)
         return FittedBlend(
-            names, fitted, calibration.leads, weights[-1], end_error, weighted_median(paths, weights[:-1])
+            names, fitted, calibration.leads, weights[-1], relative[-1], weighted_median(paths, weights[:-1])
         )
 
 
 @dataclass(frozen=True, slots=True)
 class FittedBlend:
-    """`weights` and `errors` are (leads, members) at the end of the history; `past` as in `Fitted`."""
+    """`weights` and `errors` (over the mean member's) are (leads, members), at the end of the history."""
 
     names: tuple[str, ...]
     fitted: tuple[Fitted, ...]
@@ -108,43 +113,42 @@ def _errors(paths: FloatArray, calibration: Calibration, history: History) -> Fl
     return errors
 
 
-def _decayed(errors: FloatArray, history: History, calibration: Calibration) -> tuple[FloatArray, FloatArray]:
-    """Return exponentially decayed sums of errors and of their weights up to each origin, pooled over near leads."""
-    fade = 0.5 ** (calibration.spacing * history.step_seconds / HALF_LIFE_SECONDS)
+def _decayed(errors: FloatArray, fade: float) -> tuple[FloatArray, FloatArray]:
+    """Return exponentially decayed sums, up to each origin, of each member's errors and of the reference's beside them.
+
+    The reference is the mean of all members; it counts only where the member has an error, so a member that is new is
+    compared on the same origins.
+    """
     known = np.isfinite(errors)
     filled = np.where(known, errors, 0.0)
-    totals, masses = np.zeros_like(errors), np.zeros_like(errors)
-    total, mass = np.zeros(errors.shape[1:]), np.zeros(errors.shape[1:])
+    reference = filled.sum(axis=-1) / np.maximum(known.sum(axis=-1), 1)
+    beside = np.where(known, reference[..., None], 0.0)
+    totals, references = np.zeros_like(errors), np.zeros_like(errors)
+    total, other = np.zeros(errors.shape[1:]), np.zeros(errors.shape[1:])
     for place in range(len(errors)):
         total = total * fade + filled[place]
-        mass = mass * fade + known[place]
-        totals[place], masses[place] = total, mass
-    return totals, masses
+        other = other * fade + beside[place]
+        totals[place], references[place] = total, other
+    return totals, references
 
 
-def _relative(
-    totals: FloatArray, masses: FloatArray, calibration: Calibration, size: int
-) -> tuple[FloatArray, FloatArray]:
-    """Return errors relative to the best member at every origin and at the end (origins + 1, leads, members).
+def _relative(totals: FloatArray, references: FloatArray, calibration: Calibration, size: int) -> FloatArray:
+    """Return errors relative to the reference at every origin and at the end (origins + 1, leads, members).
 
-    Only forecasts that had come true by then count. The second array is the mean error at the end.
+    Only forecasts that had come true by then count; a member with few of them is drawn towards the reference.
     """
     origins = np.append(calibration.origins, size)
-    error = np.zeros((len(origins), *totals.shape[1:]))
-    mass = np.zeros_like(error)
+    error, beside = np.zeros((len(origins), *totals.shape[1:])), np.zeros((len(origins), *totals.shape[1:]))
     for place, lead in enumerate(calibration.leads):
         last = np.searchsorted(calibration.origins, origins - lead, side="right") - 1
         told = last >= 0
         error[told, place] = totals[last[told], place]
-        mass[told, place] = masses[last[told], place]
-    error, mass = _pooled(error), _pooled(mass)
-    mean = np.divide(error, mass, out=np.full(error.shape, np.nan), where=mass > 0)
-    best = np.min(np.where(np.isnan(mean), np.inf, mean), axis=-1, keepdims=True)
-    best = np.where(np.isfinite(best), best, 1.0)
-    tiny = 1e-9 * max(1e-300, float(np.nanmax(mean, initial=0.0)))
-    relative = np.clip((mean + tiny) / (best + tiny), 1.0, 100.0) if tiny > 0 else mean
-    # A member that has not been seen to fail or succeed counts as the best one: it is new, not bad.
-    return np.where(np.isnan(mean), 1.0, relative), mean[-1]
+        beside[told, place] = references[last[told], place]
+    error, beside = _pooled(error), _pooled(beside)
+    draw = DRAWN * beside.max(axis=-1, keepdims=True)
+    tiny = 1e-9 * max(float(beside.max(initial=0.0)), 1e-300)
+    relative: FloatArray = (error + draw + tiny) / (beside + draw + tiny)
+    return relative
 
 
 def _pooled(sums: FloatArray) -> FloatArray:
@@ -155,7 +159,15 @@ def _pooled(sums: FloatArray) -> FloatArray:
 
 
 def _weights(relative: FloatArray, powers: FloatArray) -> FloatArray:
-    raw = relative ** -powers[None, :, None]
-    raw = np.where(raw < LEAST_SHARE * raw.max(axis=-1, keepdims=True), 0.0, raw)
+    """Return weights that sum to 1 over members, none above `MOST`."""
+    better = relative / relative.min(axis=-1, keepdims=True)
+    raw = better ** -powers[None, :, None]
+    raw = np.where(raw < LEAST_SHARE, 0.0, raw)
     weights: FloatArray = raw / raw.sum(axis=-1, keepdims=True)
-    return weights
+    # What is above the limit goes to the others; members without a say get one only where nobody else has.
+    others = np.where(weights >= MOST, 0.0, np.maximum(weights, 1e-4))
+    spare = np.maximum(weights - MOST, 0.0).sum(axis=-1, keepdims=True)
+    limited: FloatArray = np.minimum(weights, MOST) + spare * others / np.maximum(
+        others.sum(axis=-1, keepdims=True), 1e-12
+    )
+    return limited

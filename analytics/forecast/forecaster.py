@@ -9,11 +9,14 @@ import numpy as np
 from analytics.forecast.bands import Bands, calibrate, residuals
 from analytics.forecast.basis import basis_of, confidence_of
 from analytics.forecast.blend import FittedBlend
+from analytics.forecast.borrowed import with_borrowed_past
 from analytics.forecast.calibration import Calibration, calibration
+from analytics.forecast.events import Event, apply_events, without_events
 from analytics.forecast.history import FloatArray, History, TimeArray, checked_step, checked_zone, regular
 from analytics.forecast.level_shift import LevelShift, without_shift
 from analytics.forecast.levels import LAST
 from analytics.forecast.member import Fitted, Member
+from analytics.forecast.reserve import Reserve, burst_reserve
 from analytics.forecast.scores import QUANTILES, Scores, score
 from analytics.forecast.seasonal_naive import NAIVE_DAY
 
@@ -24,12 +27,19 @@ class Forecaster:
     """Point forecasts of one `Member` with calibrated bands around them."""
 
     def __init__(
-        self, member: Member, step_seconds: int = 600, timezone: str = "UTC", *, follow_shifts: bool = False
+        self,
+        member: Member,
+        step_seconds: int = 600,
+        timezone: str = "UTC",
+        *,
+        follow_shifts: bool = False,
+        events: Sequence[Event] = (),
     ) -> None:
         self.member = member
         self.step_seconds = checked_step(step_seconds)
         self.timezone = checked_zone(timezone).key
         self.follow_shifts = follow_shifts
+        self.events = tuple(events)
         self.basis = "not fitted"
         self.confidence = 0.0
         self.scores = Scores.unknown()
@@ -37,10 +47,15 @@ class Forecaster:
         self._history = regular(np.empty(0, dtype="datetime64[s]"), np.empty(0), self.step_seconds, self.timezone)
         self._fitted: Fitted | None = None
         self._bands: Bands | None = None
+        self._borrowed = False
 
-    def fit(self, times: TimeArray, values: FloatArray) -> Forecaster:
-        """Learn from (times, values): starts of steps as datetime64 in UTC, rates per second, NaN = missing."""
-        history = self._take(times, values)
+    def fit(self, times: TimeArray, values: FloatArray, fleet: FloatArray | None = None) -> Forecaster:
+        """Learn from (times, values): starts of steps as datetime64 in UTC, rates per second, NaN = missing.
+
+        `fleet` (at the same times) lends a new tenant the past that it does not have.
+        """
+        self._borrowed = fleet is not None
+        history = self._take(times, values if fleet is None else with_borrowed_past(values, fleet))
         judged = calibration(history)
         self._fitted = self.member.fit(history, judged)
         past = _filled(self._fitted.past, history, judged)
@@ -73,7 +88,7 @@ class Forecaster:
         for fallback in (NAIVE_DAY, LAST):
             if np.isnan(point).any():
                 point = np.where(np.isnan(point), fallback.paths(history, origin, leads)[0], point)
-        return self._bands.around(point, wanted, history)
+        return apply_events(self._bands.around(point, wanted, history), history, self.events)
 
     def explain(self, lead: int) -> dict[str, float]:
         """Return the members' shares at a lead of that many steps; the member itself where it is not a blend."""
@@ -81,8 +96,13 @@ class Forecaster:
             return self._fitted.explain(lead)
         return {self.member.name: 1.0}
 
+    def reserve(self, horizon_seconds: float, quantile: float = 0.99, dispersion: float = 1.0) -> Reserve:
+        """Return what demand may rise by while an instance starts, see `burst_reserve`."""
+        return burst_reserve(self._history, horizon_seconds, quantile, dispersion)
+
     def _take(self, times: TimeArray, values: FloatArray) -> History:
         history = regular(times, values, self.step_seconds, self.timezone)
+        history = without_events(history, self.events)
         self.level_shift = None
         if self.follow_shifts:
             history, self.level_shift = without_shift(history)
@@ -92,6 +112,9 @@ class Forecaster:
     def _state(self) -> None:
         self.basis = basis_of(self.member.name, self._history, self.level_shift)
         self.confidence = confidence_of(self._history, self.scores, self.level_shift)
+        if self._borrowed:
+            self.basis += "; the past before the first request is the fleet's curve at this tenant's level"
+            self.confidence = round(self.confidence / 2, 3)
 
 
 def _filled(past: FloatArray, history: History, judged: Calibration) -> FloatArray:

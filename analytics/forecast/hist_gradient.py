@@ -13,10 +13,10 @@ from analytics.forecast.member import targets
 from analytics.forecast.windows import trailing_mean
 
 #: Rows that the trees learn from; more cost time and change little.
-MAX_ROWS = 4_000
+MAX_ROWS = 3_000
 LEAST_ROWS = 200
 #: The past is cut into this many blocks, each forecast by trees that saw only what came before it.
-BLOCKS = 3
+BLOCKS = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +25,7 @@ class HistGradient:
 
     name: str = "hist_gradient"
     quantile: float = 0.5
-    trees: int = 60
+    trees: int = 50
 
     def fit(self, history: History, calibration: Calibration) -> FittedTrees:
         """Learn once per block and once at the end; too few rows learn nothing."""

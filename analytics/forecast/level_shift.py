@@ -13,7 +13,7 @@ import numpy as np
 
 from analytics.forecast.history import FloatArray, History
 from analytics.forecast.profile import WEEK, from_root, roots_of
-from analytics.forecast.windows import trailing_mean
+from analytics.forecast.windows import median_of, trailing_mean
 
 #: How long a shift may have held, longest first, and by which factor it must then exceed what 99 of 100 windows of that
 #: length did in the same direction before; long windows are few, so what they did is known less well.
@@ -107,6 +107,9 @@ def _strayed(history: History) -> FloatArray:
     if small <= 0:
         return np.full(len(history), np.nan)
     every = np.arange(len(history), dtype=np.int64)
-    profile = from_root(WEEK.at(roots_of(history), every, np.ones(1, dtype=np.int64)))
+    roots, now = roots_of(history), np.ones(1, dtype=np.int64)
+    # The middle of the past week's days, because one day's outage or spike must not colour the profile.
+    days = np.stack([roots.days_before(every, now, days) for days in WEEK.days])
+    profile = from_root(median_of(days))
     strayed: FloatArray = np.log((history.values + small) / (profile + small))
     return strayed

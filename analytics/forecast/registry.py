@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from analytics.forecast.blend import Blend
 from analytics.forecast.direct_ridge import RIDGE_FREE, RIDGE_TIED
+from analytics.forecast.events import Event
 from analytics.forecast.forecaster import Forecaster
+from analytics.forecast.fourier_ridge import FOURIER_RIDGE
 from analytics.forecast.hist_gradient import HIST_GRADIENT
 from analytics.forecast.levels import LAST, LAST_DAY, LAST_HOUR
 from analytics.forecast.member import Member
@@ -22,18 +26,19 @@ BLEND = Blend(
 
 #: Name to forecaster. To add one: copy the nearest sibling, add its line here; the contract suite does the rest.
 FORECASTERS: dict[str, Member] = {
-    member.name: member for member in (NAIVE_DAY, NAIVE_WEEK, PROFILE_LEVEL, RIDGE_TIED, HIST_GRADIENT, BLEND)
+    member.name: member
+    for member in (NAIVE_DAY, NAIVE_WEEK, PROFILE_LEVEL, FOURIER_RIDGE, RIDGE_TIED, HIST_GRADIENT, BLEND)
 }
 
 
-def get(name: str, step_seconds: int = 600, timezone: str = "UTC") -> Forecaster:
+def get(name: str, step_seconds: int = 600, timezone: str = "UTC", events: Sequence[Event] = ()) -> Forecaster:
     """Return the forecaster called `name`; only the blend follows level shifts."""
     if name not in FORECASTERS:
         raise UnknownNameError("forecaster", name, FORECASTERS)
     member = FORECASTERS[name]
-    return Forecaster(member, step_seconds, timezone, follow_shifts=member is BLEND)
+    return Forecaster(member, step_seconds, timezone, follow_shifts=member is BLEND, events=events)
 
 
-def default(step_seconds: int = 600, timezone: str = "UTC") -> Forecaster:
+def default(step_seconds: int = 600, timezone: str = "UTC", events: Sequence[Event] = ()) -> Forecaster:
     """Return the forecaster that sloscope uses: the blend."""
-    return get("blend", step_seconds, timezone)
+    return get("blend", step_seconds, timezone, events)

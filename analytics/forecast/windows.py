@@ -48,3 +48,14 @@ def weighted_mean(weights: Sequence[float], arrays: Sequence[FloatArray]) -> Flo
         mass += weight * known
     mean: FloatArray = np.divide(total, mass, out=np.full(total.shape, np.nan), where=mass > 0)
     return mean
+
+
+def median_of(arrays: FloatArray) -> FloatArray:
+    """Return the median over the first axis of what is known, NaN where nothing is."""
+    ranked = np.sort(arrays, axis=0)  # NaN last
+    count = np.isfinite(arrays).sum(axis=0)
+    low, high = np.maximum(count - 1, 0) // 2, count // 2
+    high = np.minimum(high, np.maximum(count - 1, 0))
+    pair = [np.take_along_axis(ranked, place[None], axis=0)[0] for place in (low, high)]
+    middle: FloatArray = np.where(count > 0, (pair[0] + pair[1]) / 2, np.nan)
+    return middle
