@@ -34,7 +34,7 @@ class CollectorConfig:
     timeout_seconds: Annotated[Seconds, Setting("limit of one delivery", key="timeout", parse=duration)] = 10.0
     linger_seconds: Annotated[
         Seconds, Setting("time that batches gather before a delivery", key="linger", parse=duration)
-    ] = 0.5
+    ] = 1.0
     batch_bytes: Annotated[Bytes, Setting("size of one delivery before compression", parse=size)] = 1_000_000
     backoff_seconds: Annotated[
         Seconds, Setting("longest first wait after a failure", key="backoff", parse=duration)

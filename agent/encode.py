@@ -55,10 +55,27 @@ class Encoder:
     """Encodes batches; remembers the pattern of each shape of scrape."""
 
     _patterns: dict[tuple[object, ...], Pattern] = field(default_factory=dict)
+    _attributes: dict[tuple[object, ...], bytes] = field(default_factory=dict)
 
     def scrape(self, scrape: Scrape) -> Batch:
         """Return the batch of one scrape: all its points share one time, counters are deltas."""
-        return Batch(key_values(1, _scrape_attributes(scrape)), self._points(scrape))
+        return Batch(self._about(scrape) + key_values(1, identity_attributes(scrape.identity)), self._points(scrape))
+
+    def _about(self, scrape: Scrape) -> bytes:
+        key = (
+            scrape.target,
+            scrape.state,
+            scrape.process_start,
+            scrape.error,
+            scrape.last_groups,
+            *scrape.facts.items(),
+        )
+        found = self._attributes.get(key)
+        if found is None:
+            if len(self._attributes) >= MAX_PATTERNS:
+                self._attributes.clear()
+            found = self._attributes[key] = key_values(1, _scrape_attributes(scrape))
+        return found
 
     def _points(self, scrape: Scrape) -> bytes:
         shape: list[object] = []
@@ -210,7 +227,7 @@ def _scrape_pattern(increments: tuple[Increments, ...]) -> Pattern:
 
 
 def _scrape_attributes(scrape: Scrape) -> dict[str, str]:
-    attributes = {**identity_attributes(scrape.identity), **_target(scrape.target), wire.SCRAPE_STATE: scrape.state}
+    attributes = {**_target(scrape.target), wire.SCRAPE_STATE: scrape.state}
     if scrape.error:
         attributes[wire.SCRAPE_ERROR] = scrape.error
     if scrape.process_start is not None:

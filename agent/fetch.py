@@ -5,18 +5,20 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import urllib3
 from urllib3.exceptions import HTTPError, MaxRetryError
 from urllib3.exceptions import TimeoutError as NetTimeoutError
-from urllib3.util import Retry, Timeout
+from urllib3.util import Retry, Timeout, parse_url
 
 from agent.config import Tls
 from signals.errors import ConfigError, TooLargeError, UnreachableError
 
 REDIRECTS = 3
+MOVED = frozenset({301, 302, 303, 307, 308})
 CHUNK = 1 << 18
 #: Text format first: the OpenMetrics parser is slower, and vLLM ignores the header anyway.
 ACCEPT = "text/plain;version=0.0.4;q=1,application/openmetrics-text;version=1.0.0;q=0.2,*/*;q=0.1"
@@ -84,11 +86,11 @@ class Fetcher:
     tls: Tls = field(default_factory=Tls)
     clock: Callable[[], float] = time.monotonic
     _pool: urllib3.PoolManager | None = None
+    _pools: dict[str, tuple[urllib3.HTTPConnectionPool, str]] = field(default_factory=dict)
 
     def get(self, url: str, headers: Mapping[str, str], limit_seconds: float, limit_bytes: int) -> Answer:
         """Return the answer to a GET, whatever its status; redirects are followed."""
-        local = urlsplit(url).hostname in LOOPBACK
-        wanted = {"Accept": ACCEPT, "Accept-Encoding": "identity" if local else "gzip", **headers}
+        wanted = {"Accept": ACCEPT, "Accept-Encoding": encoding(url), **headers}
         return self._ask("GET", url, wanted, None, limit_seconds, limit_bytes)
 
     def post(self, url: str, headers: Mapping[str, str], body: bytes, limit_seconds: float) -> Answer:
@@ -100,23 +102,18 @@ class Fetcher:
         if self._pool is not None:
             self._pool.clear()
             self._pool = None
+        self._pools.clear()
 
     def _ask(
         self, method: str, url: str, headers: Mapping[str, str], body: bytes | None, limit: float, limit_bytes: int
     ) -> Answer:
         started = self.clock()
-        retries = Retry(total=None, connect=0, read=0, status=0, other=0, redirect=REDIRECTS if body is None else 0)
         try:
-            answer = self._connections().request(
-                method,
-                url,
-                headers=dict(headers),
-                body=body,
-                timeout=Timeout(total=limit),
-                retries=retries,
-                preload_content=False,
-                redirect=body is None,
-            )
+            answer = self._direct(method, url, headers, body, limit)
+            if body is None and answer.status in MOVED:
+                answer.drain_conn()
+                answer.release_conn()
+                answer = self._following(url, headers, limit)
             try:
                 content = self._read(answer, url, started + limit, limit_bytes)
             except BaseException:
@@ -127,6 +124,32 @@ class Fetcher:
             raise UnreachableError(f"{url}: {_reason(error)}", url=url) from error
         named = {name.lower(): value for name, value in answer.headers.items()}
         return Answer(answer.status, named, content, self.clock() - started)
+
+    def _direct(
+        self, method: str, url: str, headers: Mapping[str, str], body: bytes | None, limit: float
+    ) -> urllib3.BaseHTTPResponse:
+        """Ask one host; its pool is looked up once, which halves the cost of a request."""
+        pool, path = self._pools.get(url, (None, ""))
+        if pool is None:
+            pool, path = self._connections().connection_from_url(url), parse_url(url).request_uri
+            self._pools[url] = (pool, path)
+        return pool.urlopen(
+            method,
+            path,
+            body,
+            headers,
+            retries=False,
+            redirect=False,
+            timeout=Timeout(total=limit),
+            preload_content=False,
+        )
+
+    def _following(self, url: str, headers: Mapping[str, str], limit: float) -> urllib3.BaseHTTPResponse:
+        """Ask again and follow; credentials do not go along to another host."""
+        retries = Retry(total=None, connect=0, read=0, status=0, other=0, redirect=REDIRECTS)
+        return self._connections().request(
+            "GET", url, headers=dict(headers), timeout=Timeout(total=limit), retries=retries, preload_content=False
+        )
 
     def _read(self, answer: urllib3.BaseHTTPResponse, url: str, deadline: float, limit_bytes: int) -> bytes:
         """Read a body within its limits: a page may come slowly, endlessly, or as a small gzip of a huge text."""
@@ -153,6 +176,12 @@ class Fetcher:
                 cert_reqs="CERT_NONE" if tls.insecure_skip_verify else "CERT_REQUIRED",
             )
         return self._pool
+
+
+@lru_cache(maxsize=1024)
+def encoding(url: str) -> str:
+    """Return what to accept: over loopback, compressing costs more than it saves."""
+    return "identity" if urlsplit(url).hostname in LOOPBACK else "gzip"
 
 
 def _reason(error: Exception) -> str:

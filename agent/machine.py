@@ -24,7 +24,7 @@ from agent.targets.form import PodLife
 from signals.errors import StoreError
 from signals.records import HostRows
 
-OWNERSHIP_SECONDS = 15.0
+OWNERSHIP_SECONDS = 60.0
 
 Rows = Mapping[str, tuple[Mapping[str, object], ...]]
 
@@ -136,3 +136,5 @@ class Machine:
             "tick_seconds": self.metrics.tick_seconds,
         }
         gauges[metric].labels(label).set(value)
+        if metric == "tick_seconds":
+            self.metrics.ticks.labels(label).inc()

@@ -138,6 +138,7 @@ class Scraper:
         self.memory = Memory(state, asked_ns, groups)
         scrape = replace(
             self._blank(asked_ns, FROZEN if state.frozen else OK),
+            start_ns=before.good_ns if before else None,
             increments=increments,
             facts=dict(reading.facts),
             process_start=reading.process_start,

@@ -60,6 +60,7 @@ class SelfMetrics:
         self.discovery_errors = counter("discovery_errors", "Failed looks for targets", "source")
         self.gpus = gauge("gpus", "GPUs by state: ok, lost, hung", "state")
         self.gpm = gauge("gpu_gpm", "GPUs by state of their performance counters", "state")
+        self.ticks = counter("gpu_ticks", "Ticks of a GPU", "gpu")
         self.tick_lag = gauge("gpu_tick_lag_seconds", "How late the last tick of a GPU was", "gpu")
         self.tick_seconds = gauge("gpu_tick_duration_seconds", "Duration of the last tick of a GPU", "gpu")
         self.clock_offset = gauge("clock_offset_seconds", "Collector's clock minus this one, from its Date header")

@@ -70,13 +70,16 @@ class Shipper:
         """Deliver one live and one old chunk of each kind; return seconds to wait, -1 when there was nothing to do."""
         busy = False
         for kind in (METRICS, TRACES):
+            if self.spool.empty:
+                break
             recent = self.spool.waiting(kind, self.config.batch_bytes, newest_first=True)
             if not recent:
                 continue
             busy = True
             live_since = self.wall_ns() - LIVE_NS
             wait = self._deliver(kind, [batch for batch in reversed(recent) if batch.made_ns > live_since])
-            wait = wait or self._deliver(kind, self.spool.waiting(kind, self.config.batch_bytes))
+            if not wait and not self.spool.empty:
+                wait = self._deliver(kind, self.spool.waiting(kind, self.config.batch_bytes))
             if wait:
                 return wait
         if busy:

@@ -24,7 +24,7 @@ from signals.records import Identity
 METRICS, TRACES = "metrics", "traces"
 SCHEMA = """
 create table if not exists batches (
-  id integer primary key autoincrement, kind text not null, made_ns integer not null, size integer not null,
+  id integer primary key, kind text not null, made_ns integer not null, size integer not null,
   body blob not null);
 create table if not exists readings (target text primary key, good_ns integer not null, body blob not null, keys text);
 create table if not exists layouts (name text primary key, keys blob not null);
@@ -85,6 +85,7 @@ class Spool:
     _batches: int = 0
     _layouts: set[str] = field(default_factory=set)
     _aged_ns: int = 0
+    _last_id: int = 0
 
     def open(self) -> Spool:
         """Open or create the file; one that is broken is put aside and counted."""
@@ -103,6 +104,7 @@ class Spool:
         """Number a batch, encode it and write it with the readings behind it. Raise StoreError if it cannot be kept."""
         with self._lock:
             self._sequence += 1
+            self._last_id += 1
             identity = Identity(self.agent, self.epoch, self._sequence)
             batch = encode(identity)
             body = zlib.compress(_HEAD.pack(len(batch.attributes)) + batch.attributes + batch.rest, 1)
@@ -156,6 +158,11 @@ class Spool:
         with self._lock:
             self._account(self._guarded(bury))
 
+    @property
+    def empty(self) -> bool:
+        """Return whether nothing waits."""
+        return self._batches == 0
+
     def recall(self, target: str) -> Memory | None:
         """Return the last readings of a target."""
         with self._lock:
@@ -200,7 +207,11 @@ class Spool:
             db.execute("pragma wal_autocheckpoint = 500")
             db.execute("pragma cache_size = -1000")
             db.executescript(SCHEMA)
-            self._batches, self._bytes = db.execute("select count(*), coalesce(sum(size), 0) from batches").fetchone()
+            self._batches, self._bytes, newest = db.execute(
+                "select count(*), coalesce(sum(size), 0), coalesce(max(id), 0) from batches"
+            ).fetchone()
+            # Numbers are never used twice while a delivery may be under way.
+            self._last_id = max(self._last_id, newest)
             self._layouts = {name for (name,) in db.execute("select name from layouts")}
         except sqlite3.DatabaseError:
             db.close()
@@ -237,8 +248,8 @@ class Spool:
 
     def _insert(self, db: sqlite3.Connection, kind: str, body: bytes, target: str | None, kept: Kept | None) -> None:
         db.execute(
-            "insert into batches (kind, made_ns, size, body) values (?, ?, ?, ?)",
-            (kind, self.wall_ns(), len(body), body),
+            "insert into batches (id, kind, made_ns, size, body) values (?, ?, ?, ?, ?)",
+            (self._last_id, kind, self.wall_ns(), len(body), body),
         )
         if kept is None or target is None:
             return

@@ -83,12 +83,15 @@ def _add(account: Account, found: Increments) -> None:
             account.gauges[signal, _labels(group, attributes)] = value
     for (signal, attributes), value in found.counters.items():
         key = (signal, _labels(group, attributes))
-        account.counters[key] = account.counters.get(key, 0.0) + value
+        if value or key not in account.counters:
+            account.counters[key] = account.counters.get(key, 0.0) + value
     for histogram in found.histograms:
         place = (histogram.signal, _labels(group, histogram.attributes), histogram.edges)
         running = account.histograms.get(place)
         if running is None:
             running = account.histograms[place] = Running(histogram.edges, [0] * len(histogram.counts))
+        if not histogram.count:
+            continue
         running.counts = [a + b for a, b in zip(running.counts, histogram.counts, strict=True)]
         running.sum += histogram.sum
         running.count += histogram.count

@@ -1,0 +1,100 @@
+"""The bad hour, with a shortened clock: collector away and killed, agent killed, disk nearly full; counts what is lost.
+
+Scrapes come a hundred times faster than in life, so an hour's batches gather in 36 s. Nothing is lost if every number
+of every life of the agent arrives, nothing is stored twice if the ledger saw it once, and the tokens that arrived are
+those that the pages showed.
+"""
+
+from __future__ import annotations
+
+import signal
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from benchmarks.agentlab.rig import Rig, gpu_state
+
+ENGINES = 8
+#: 5 s in life.
+INTERVAL_SECONDS = 0.05
+ACCELERATION = 5.0 / INTERVAL_SECONDS
+
+
+@dataclass(frozen=True, slots=True)
+class Outage:
+    """What an outage cost."""
+
+    batches: int
+    missing: int
+    resent: int
+    token_error: float
+    unflushed: int
+    catch_up: float
+    drain_seconds: float
+    sigterm_seconds: float
+
+
+def bad_hour(make: Callable[[], Rig], seconds: float) -> Outage:
+    """Run the experiment; `seconds` is the length of the outage on the real clock."""
+    rig = make()
+    try:
+        (rig.folder / "gpus").write_text(gpu_state(2, 0))
+        rig.start_pages()
+        sink = rig.start_sink()
+        # A cap that the backlog stays below, on a disk that it would not fit on uncompressed.
+        config = rig.config(
+            rig.engines(ENGINES, f"{INTERVAL_SECONDS * 1000:.0f}ms"),
+            agent={"spool_max_bytes": "200MB"},
+            gpu={"row": "50ms", "tick": "50ms"},
+            host={"interval": "50ms"},
+        )
+        agent = rig.start_agent(config)
+        time.sleep(3.0)
+        sink.end(signal.SIGKILL)
+        time.sleep(seconds / 2)
+        agent.end(signal.SIGKILL)
+        agent = rig.start_agent(config)
+        time.sleep(seconds / 2)
+        rig.start_sink()
+        began = time.monotonic()
+        waiting = rig.own_metrics()["sloscope_agent_spool_batches"]
+        first = waiting
+        while waiting > ENGINES * 4 and time.monotonic() - began < 120:
+            time.sleep(0.1)
+            waiting = rig.own_metrics()["sloscope_agent_spool_batches"]
+        drained = time.monotonic() - began
+        stopped = agent.end(signal.SIGTERM)
+        return _account(rig, seconds, first, drained, stopped)
+    finally:
+        rig.close()
+
+
+def _account(rig: Rig, seconds: float, backlog: float, drained: float, stopped: float) -> Outage:
+    books, served = rig.books(), rig.served()
+    epochs = books["epochs"]
+    missing = sum(int(row[2]) - int(row[1]) for row in epochs)  # type: ignore[index]  # rows of (epoch, count, last)
+    sums = books["sums"]
+    shown = {f"vllm-{n}": served["last"][n] - served["first"][n] for n in served["last"]}
+    arrived = {name: sums[name][2] for name in shown}
+    total = sum(shown.values())
+    error = sum(abs(shown[name] - arrived[name]) for name in shown) / total
+    unflushed = sum(served["served"].values()) - sum(int(row[1]) for row in sums.values())
+    return Outage(
+        int(sum(int(row[1]) for row in epochs)),  # type: ignore[index]
+        missing,
+        int(books["counts"].get("resent", 0)),  # type: ignore[arg-type]
+        error,
+        max(0, unflushed),
+        seconds * ACCELERATION / drained,
+        drained,
+        stopped,
+    )
+
+
+def lines(found: Outage) -> list[str]:
+    """Return what people want to know beside the figures."""
+    return [
+        f"{found.batches} batches through an outage; {found.resent} resent and recognised",
+        f"tokens shown by the pages and not by the store: {found.token_error:.2e}",
+        f"backlog drained in {found.drain_seconds:.1f} s",
+    ]
