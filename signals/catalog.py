@@ -60,12 +60,20 @@ kv_tier_capacity_tokens {token} : tokens that fit in a lower KV tier, by tier
 kv_tier_capacity_bytes By : bytes that fit in a lower KV tier, by tier
 kv_tier_usage_ratio 1 : share of a KV tier in use, by tier
 kv_tier_keys {object} : objects held in a KV tier, by tier
+kv_bytes_per_token By : KV cache of one token over all layers
+adapters_registered {adapter} : LoRA adapters that may be asked for
+adapter_pool_bytes By : device memory kept for LoRA adapters
+startup_phase_seconds s : time that one phase of the engine's start took, by phase
 speculation_enabled 1 : 1 while the engine drafts, 0 while it does not (the control group)
 adapters_per_batch {adapter} : distinct LoRA adapters in one step's batch, mean
 expert_balance_ratio 1 : mean expert load divided by the largest; 1 is balanced
 sleeping 1 : 1 while the engine has given up its weights or its KV cache
 rollout_utilisation_ratio 1 : share of the rollout instances' time in which they generate
 rollout_staleness_steps {step} : training steps between the weights in use and the newest
+rollout_prompts_per_step {prompt} : prompts of one training step
+rollout_samples_per_prompt {sample} : answers sampled for one prompt
+gateway_health_check_seconds s : interval of the gateway's active health checks
+gateway_detection_seconds s : from an instance's failure to its detection
 gateway_in_flight {request} : requests inside the gateway
 gateway_deployment_state 1 : 0 healthy, 1 partial, 2 complete outage
 gateway_queue_depth {request} : requests waiting in the gateway for an instance
@@ -115,11 +123,13 @@ generation_tokens_by_tenant {token} : output tokens by the tenant that the engin
 spec_drafts {step} : speculative verifications
 spec_draft_tokens {token} : drafted tokens
 spec_accepted_tokens {token} : drafted tokens that were accepted
+spec_draft_seconds s : time in draft passes, part of the step time
 spec_accepted_by_position {token} : accepted tokens by draft position
 grammar_seconds s : time compiling grammars
 grammar_requests {request} : requests with a grammar
 grammar_cache_hits {request} : grammars found compiled
 grammar_failures {request} : grammars that were given up, by reason
+grammar_masks {mask} : token masks computed, one a constrained request and step
 grammar_mask_seconds s : time computing token masks
 format_error_retries {request} : answers generated again because their format was wrong
 structured_requests {request} : requests with constrained output
@@ -128,6 +138,14 @@ expert_balance_count {step} : steps in that sum
 rollout_scoring_timeouts {request} : rewards that came too late, by scorer
 instance_starts {instance} : instances started
 adapter_loads {adapter} : LoRA adapters loaded
+adapter_swap_bytes By : adapter bytes moved into device memory
+adapter_swap_seconds_sum s : time of those moves
+adapter_swap_seconds_count {adapter} : those moves
+adapter_download_bytes By : adapter bytes fetched from storage
+weight_sync_bytes By : bytes of weight updates
+weight_load_bytes By : weights that starts loaded, by source: object_store, nvme or rdma
+model_copy_bytes By : bytes of models copied between regions
+region_requests {request} : requests by region and residency: bound to it or free to leave
 adapter_evictions {adapter} : LoRA adapters unloaded to make room
 worker_errors {request} : requests that failed inside a worker, by reason
 kv_transfer_bytes By : KV bytes moved between instances
@@ -141,6 +159,8 @@ kv_tier_hit_tokens {token} : tokens found in a lower KV tier, by tier
 kv_tier_hits {operation} : lookups that found something, by tier
 kv_tier_evicted_bytes_by_tenant By : bytes evicted, by tenant
 kv_tier_rejected_by_tenant {operation} : writes refused for a tenant's quota, by tenant
+kv_tier_read_bytes By : bytes read back from a lower KV tier, by tier
+kv_tier_read_seconds_sum s : time of those reads, by tier
 kv_tier_read_tokens {token} : tokens read back from a lower KV tier, by tier
 kv_tier_write_tokens {token} : tokens written to a lower KV tier, by tier
 kv_tier_evicted_tokens {token} : tokens evicted from a KV tier, by tier
@@ -160,6 +180,9 @@ gateway_retries {request} : tries after the first, by kind
 gateway_rejected {request} : requests that the gateway refused, by reason
 gateway_aborted {request} : requests whose client left
 gateway_adapter_loads {adapter} : adapters that the gateway had loaded
+gateway_ejections {instance} : instances taken out of rotation
+gateway_router_seconds_sum s : time to choose instances
+gateway_router_seconds_count {request} : those choices
 gateway_routed {request} : requests sent to an instance, by worker and status
 gateway_route_hit_tokens {token} : input tokens cached on the instance that the gateway chose
 gateway_route_best_hit_tokens {token} : input tokens cached on the best instance it could have chosen
@@ -203,6 +226,10 @@ kv_tier_read_seconds s : one read from a lower KV tier, by tier
 kv_tier_write_seconds s : one write to a lower KV tier, by tier
 grammar_compile_seconds s : one grammar compiled
 weight_sync_seconds s : one update of an instance's weights, by operation
+train_step_seconds s : one training step
+adapter_download_seconds s : one adapter fetched from storage
+weight_load_seconds s : one load of weights at a start, by source
+model_copy_seconds s : one copy of a model between regions
 rollout_scoring_seconds s : one reward computed, by scorer
 instance_start_seconds s : one instance started, until it answers
 adapter_swap_seconds s : one adapter loaded into device memory

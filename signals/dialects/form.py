@@ -95,6 +95,7 @@ class Dialect:
     marks: beginnings of families that only this dialect's pages have, whatever else they repeat.
     attribute: (attribute, raw value) → value as it is kept. line: the request half of one line of a request log.
     private: labels that name people or secrets; the memory of a series that has one keeps a digest of its text.
+    version_at: path and key of a JSON answer that names the version, for pages that do not.
     owners: what its `/v1/models` says under `owned_by`, which tells the engine without touching its metrics.
     """
 
@@ -120,6 +121,7 @@ class Dialect:
     line: Callable[[Mapping[str, object]], RequestHalf | None] = _no_line
     owners: tuple[str, ...] = ()
     private: tuple[str, ...] = ()
+    version_at: tuple[str, str] | None = None
     model_families: tuple[str, ...] = ()
 
     def expected(self, role: str | None = None) -> tuple[str, ...]:

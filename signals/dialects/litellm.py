@@ -78,6 +78,7 @@ LITELLM = Dialect(
     engine="litellm",
     title="LiteLLM proxy",
     prefixes=("litellm_",),
+    version_at=("/health/readiness", "litellm_version"),
     rules=RULES,
     model_labels=("model",),
     gateway=True,

@@ -43,6 +43,7 @@ LLAMACPP = Dialect(
     engine="llamacpp",
     title="llama.cpp server",
     prefixes=("llamacpp_",),
+    version_at=("/props", "build_info"),
     rules=RULES,
     ignored=IGNORED,
     owners=("llamacpp",),

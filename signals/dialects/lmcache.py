@@ -24,6 +24,7 @@ RULES: tuple[Rule, ...] = (
          unless=("vllm:kv_offload_load_bytes",)),
     Rule("kv_offload_store_bytes", ("lmcache:num_remote_write_bytes_total",),
          unless=("vllm:kv_offload_store_bytes",)),
+    Rule("kv_tier_read_bytes", ("lmcache:num_remote_read_bytes_total",), attributes=_REMOTE),
     Rule("kv_tier_used_bytes", ("lmcache:local_cache_usage",), GAUGE, attributes=_LOCAL),
     Rule("kv_tier_used_bytes", ("lmcache:local_storage_usage",), GAUGE, attributes=_DISK),
     Rule("kv_tier_used_bytes", ("lmcache:remote_cache_usage",), GAUGE, attributes=_REMOTE),

@@ -51,3 +51,14 @@ def owner_engine(models: Mapping[str, object]) -> str | None:
 def may_get(engine: str | None, path: str) -> bool:
     """Return whether reading a path of an engine takes nothing away from anybody."""
     return engine is None or path.rstrip("/") not in registry.get(engine).never_get
+
+
+def version_of(engine: str, answer: Mapping[str, object]) -> str | None:
+    """Return the engine version in the JSON answer of `version_at`, or None.
+
+    >>> version_of("vllm", {"version": "0.32.0"})
+    '0.32.0'
+    """
+    at = registry.get(engine).version_at
+    found = answer.get(at[1]) if at else None
+    return str(found) if isinstance(found, str | int | float) and str(found) else None

@@ -32,7 +32,8 @@ RULES: tuple[Rule, ...] = (
     Rule("adapters_resident", (f"{_S}num_multiplexed_models",), GAUGE),
     Rule("adapter_loads", (f"{_S}multiplexed_models_load_counter_total",)),
     Rule("adapter_evictions", (f"{_S}multiplexed_models_unload_counter_total",)),
-    Rule("adapter_swap_seconds", (f"{_S}multiplexed_model_load_latency_ms",), HISTOGRAM, scale=_MS),
+    Rule("adapter_swap_seconds", (f"{_S}multiplexed_model_load_latency_ms",), HISTOGRAM, scale=_MS,
+         sum_as="adapter_swap_seconds_sum", count_as="adapter_swap_seconds_count"),
 )  # fmt: skip
 
 IGNORED = families(

@@ -43,6 +43,7 @@ RULES: tuple[Rule, ...] = (
     _gauge("pd_queue_depth", "num_decode_transfer_queue_reqs", stage="transfer"),
     _gauge("adapters_resident", "lora_pool_slots_used"),
     _gauge("adapter_slots", "lora_pool_slots_total"),
+    Rule("startup_phase_seconds", ("sglang:startup_time_seconds",), GAUGE, by={"phase": "phase"}, over="max"),
     _gauge("spec_draft_count", "spec_num_draft_tokens", over="max"),
     _gauge("spec_accept_length", "spec_accept_length", over="mean"),
     _gauge("kv_tier_used_tokens", "hicache_host_used_tokens", **_HOST),
@@ -80,6 +81,7 @@ RULES: tuple[Rule, ...] = (
     _counter("kv_transfer_failures", "num_transfer_failed_reqs_total"),
     _counter("kv_transfer_failures", "num_bootstrap_failed_reqs_total"),
     Rule("kv_offload_load_bytes", ("sglang:load_back_bytes_total",), every_rank=True),
+    Rule("kv_tier_read_bytes", ("sglang:load_back_bytes_total",), every_rank=True, attributes=_HOST),
     Rule("kv_offload_store_bytes", ("sglang:hicache_backup_bytes_total",), every_rank=True),
     _counter("kv_tier_read_tokens", "load_back_tokens_total{pool=kv|}", **_HOST),
     _counter("kv_tier_write_tokens", "hicache_backup_tokens_total{pool=kv|}", **_HOST),
@@ -129,7 +131,7 @@ kv_transfer_alloc_ms eviction_duration_seconds hicache_backup_duration_seconds h
 hicache_dropped_tokens hicache_host_mamba_used_states hicache_host_mamba_total_states prefetch_pgs backup_pgs
 prefetch_bandwidth backup_bandwidth num_streaming_sessions streaming_session_held_tokens process_cpu_seconds
 http_requests http_requests_active func_latency_seconds estimated_flops_per_gpu estimated_read_bytes_per_gpu
-estimated_write_bytes_per_gpu routing_keys_active startup_time_seconds max_running_requests_under_SLO
+estimated_write_bytes_per_gpu routing_keys_active max_running_requests_under_SLO
 """,
 )
 
@@ -149,6 +151,7 @@ SGLANG = Dialect(
     engine="sglang",
     title="SGLang",
     prefixes=("sglang_",),
+    version_at=("/server_info", "version"),
     rules=RULES,
     ranks=("dp_rank", "tp_rank", "pp_rank", "moe_ep_rank"),
     repeats=("tp_rank", "pp_rank", "moe_ep_rank", "pid"),

@@ -38,6 +38,7 @@ TGI = Dialect(
     engine="tgi",
     title="Text Generation Inference",
     prefixes=("tgi_",),
+    version_at=("/info", "version"),
     rules=RULES,
     ignored=IGNORED,
     tested=False,

@@ -73,6 +73,7 @@ TRTLLM = Dialect(
     title="TensorRT-LLM",
     prefixes=("trtllm_",),
     marks=("trtllm_", *_BARE),
+    version_at=("/version", "version"),
     rules=RULES,
     ranks=("dp_rank",),
     paths=("/prometheus/metrics",),

@@ -77,6 +77,16 @@ RULES: tuple[Rule, ...] = (
         ("vllm:kv_offload_load_bytes", "vllm:kv_offload_total_bytes{transfer_type=CPU_to_GPU}"),
     ),
     Rule(
+        "kv_tier_read_bytes",
+        ("vllm:kv_offload_load_bytes", "vllm:kv_offload_total_bytes{transfer_type=CPU_to_GPU}"),
+        attributes={"tier": "host"},
+    ),
+    Rule(
+        "kv_tier_read_seconds_sum",
+        ("vllm:kv_offload_load_time", "vllm:kv_offload_total_time{transfer_type=CPU_to_GPU}"),
+        attributes={"tier": "host"},
+    ),
+    Rule(
         "kv_offload_store_bytes",
         ("vllm:kv_offload_store_bytes", "vllm:kv_offload_total_bytes{transfer_type=GPU_to_CPU}"),
     ),
@@ -154,6 +164,7 @@ VLLM = Dialect(
     engine="vllm",
     title="vLLM",
     prefixes=("vllm_",),
+    version_at=("/version", "version"),
     rules=(*RULES, *lmcache.RULES),
     model_labels=("model_name", "model"),
     ranks=("engine", "dp_rank"),
