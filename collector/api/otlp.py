@@ -25,7 +25,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
 from collector.api.bodies import read_content
 from collector.api.services import Parts, Services, peer_of
 from collector.receivers.logs import decode_logs, parse_logs
-from collector.receivers.metrics import DecodedMetrics, parse_export
+from collector.receivers.metrics import DecodedMetrics
 from collector.receivers.otlp_json import parse_json
 from collector.receivers.traces import decode_traces, parse_spans
 from collector.security.tokens import INGEST
@@ -46,9 +46,12 @@ async def metrics(request: Request, parts: Parts) -> Response:
     body = await read_content(request, parts.limits)
     parts.counters.add("received_bytes", len(body), signal="metrics")
 
+    peer = peer_of(request)
+
     def decode() -> DecodedMetrics:
-        message = parse(body, kind, parse_export, ExportMetricsServiceRequest)
-        return parts.metrics.decode(message, peer_of(request))
+        if kind == PROTOBUF:
+            return parts.metrics.decode_body(body, peer)
+        return parts.metrics.decode(parse_json(body, ExportMetricsServiceRequest), peer)
 
     decoded = await asyncio.to_thread(decode)
     if decoded.ignored:

@@ -75,7 +75,7 @@ def decode_resource(message: ResourceMetrics) -> Scrape | HostRows:
     start = have.get(wire.PROCESS_START)
     return Scrape(
         identity,
-        _target(have),
+        target_of(have),
         time_ns,
         start_ns or None,
         have[wire.SCRAPE_STATE],
@@ -148,7 +148,7 @@ def _points(metric: Metric) -> list[NumberDataPoint | HistogramDataPoint]:
     return []
 
 
-def _target(have: dict[str, str]) -> Target:
+def target_of(have: dict[str, str]) -> Target:
     gpus = tuple(gpu for gpu in have.get(wire.GPUS, "").split(",") if gpu)
     return Target(
         have.get(wire.INSTANCE, have.get("service.instance.id", "")),

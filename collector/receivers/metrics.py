@@ -11,12 +11,13 @@ from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportM
 from opentelemetry.proto.metrics.v1.metrics_pb2 import ResourceMetrics
 
 from collector.receivers.checks import check_batch
+from collector.receivers.columns import ColumnDecoder, message_at
 from collector.receivers.decode import decode_resource, is_agent_batch, parse_export
 from collector.receivers.foreign import ForeignMetrics
 from collector.receivers.remote_write import TargetPage
 from collector.receivers.series import SeriesTargets
 from collector.store.batch import Batch
-from signals.errors import InputError
+from signals.errors import InputError, PayloadError
 from signals.records import Scrape
 
 __all__ = ["DecodedMetrics", "MetricsReceiver", "count_points", "parse_export"]
@@ -42,24 +43,40 @@ class MetricsReceiver:
     def __init__(self) -> None:
         self._targets = SeriesTargets()
         self._foreign = ForeignMetrics(self._targets)
+        self._columns = ColumnDecoder()
         self._lock = threading.Lock()
+
+    def decode_body(self, body: bytes, peer: str) -> DecodedMetrics:
+        """Return the batches of a protobuf body: by layouts where they fit, else as `decode`; PayloadError if none."""
+        with self._lock:
+            split = self._columns.decode(body)
+        decoded = DecodedMetrics(list(split.batches))
+        for part in split.others:
+            try:
+                self._read(message_at(body, part), peer, decoded)
+            except PayloadError as error:
+                decoded.refuse(1, error)
+        return decoded
 
     def decode(self, message: ExportMetricsServiceRequest, peer: str) -> DecodedMetrics:
         """Return the batches of a request; a ResourceMetrics that cannot be read is refused and the rest is kept."""
         decoded = DecodedMetrics()
         for resource in message.resource_metrics:
-            try:
-                if is_agent_batch(resource):
-                    batch = decode_resource(resource)
-                    check_batch(batch)
-                    decoded.batches.append(batch)
-                else:
-                    self._read_foreign(resource, peer, decoded)
-            except InputError as error:
-                decoded.refuse(count_points(resource), error)
-            except (ValueError, TypeError, LookupError, ArithmeticError) as error:
-                decoded.refuse(count_points(resource), InputError(f"a ResourceMetrics cannot be read: {error}"))
+            self._read(resource, peer, decoded)
         return decoded
+
+    def _read(self, resource: ResourceMetrics, peer: str, decoded: DecodedMetrics) -> None:
+        try:
+            if is_agent_batch(resource):
+                batch = decode_resource(resource)
+                check_batch(batch)
+                decoded.batches.append(batch)
+            else:
+                self._read_foreign(resource, peer, decoded)
+        except InputError as error:
+            decoded.refuse(count_points(resource), error)
+        except (ValueError, TypeError, LookupError, ArithmeticError) as error:
+            decoded.refuse(count_points(resource), InputError(f"a ResourceMetrics cannot be read: {error}"))
 
     def remote_write(self, page: TargetPage) -> Scrape | None:
         """Return the scrape of one target as Prometheus wrote it, None when no engine speaks like it."""

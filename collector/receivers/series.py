@@ -160,7 +160,23 @@ def _layout(names: Sequence[Labels]) -> Layout:
     }
     series = tuple(_series(labels, buckets) for labels in names)
     keys = tuple(found.key for found in series)
-    return Layout(keys, (), tuple(range(len(keys))), (), series, (), {}, cacheable=True)
+    return Layout(
+        keys=keys,
+        heads=(),
+        sample_lines=tuple(range(len(keys))),
+        tails=(),
+        pick=_no_lines,
+        series=series,
+        errors=(),
+        kinds={},
+        cacheable=True,
+    )
+
+
+def _no_lines(lines: list[str]) -> tuple[str, ...]:
+    """Return nothing: these pages were never text."""
+    del lines
+    return ()
 
 
 def _series(labels: Labels, histograms: set[str]) -> Series:

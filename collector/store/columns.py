@@ -1,4 +1,4 @@
-"""Turns scrapes that came as column arrays into Arrow tables of the store; gives the rows that `rows.add_scrape` gives."""
+"""Turns scrapes that came as column arrays into Arrow tables of the store; the rows are `rows.add_scrape`'s."""
 
 from __future__ import annotations
 
@@ -87,7 +87,9 @@ class KnownLives:
             groups = tuple(Increments(group.model, group.role, {}, {}, ()) for group in batch.groups)
             time_ns = int(batch.time_ns[row])
             found.append(
-                Scrape(identity, source.target, time_ns, None, source.state, groups, (), source.facts, source.process_start)
+                Scrape(
+                    identity, source.target, time_ns, None, source.state, groups, (), source.facts, source.process_start
+                )
             )
         return found
 
@@ -193,8 +195,8 @@ class _Rows:
         codes: list[Codes] = []
         for code, ((_, _, edges), places) in enumerate(members.items()):
             width = len(edges) + 1
-            filled = [self._counts[:, at] > 0 for at in places]
-            picked = np.flatnonzero(filled[0] if len(filled) == 1 else np.logical_or.reduce(filled))
+            filled = [np.asarray(self._counts[:, at] > 0) for at in places]
+            picked = np.flatnonzero(filled[0] if len(filled) == 1 else np.any(filled, axis=0))
             if not len(picked):
                 continue
             total = np.zeros((len(picked), width), dtype=np.int64)
@@ -209,17 +211,19 @@ class _Rows:
         picked_codes = np.concatenate(codes) if codes else np.empty(0, np.int32)
         offsets = np.concatenate([[0], *widths]).cumsum().astype(np.int32)
         instance, instances = self._text["instance"]
-        return pa.table({
-            "ts": pa.array(self._ts[picked_rows]).cast(_TS),
-            "interval_seconds": pa.array(self._interval[picked_rows], from_pandas=True),
-            "instance": _dictionary(instance[picked_rows], instances),
-            "model": _dictionary(*_recoded(picked_codes, [model for model, _, _ in names])),
-            "metric": _dictionary(*_recoded(picked_codes, [metric for _, metric, _ in names])),
-            "edge_set": pa.array(np.array([edge_number(edges) for *_, edges in names], np.int32)[picked_codes]),
-            "counts": pa.ListArray.from_arrays(
-                pa.array(offsets), pa.array(np.concatenate(values) if values else np.empty(0, np.int64))
-            ),
-        })
+        return pa.table(
+            {
+                "ts": pa.array(self._ts[picked_rows]).cast(_TS),
+                "interval_seconds": pa.array(self._interval[picked_rows], from_pandas=True),
+                "instance": _dictionary(instance[picked_rows], instances),
+                "model": _dictionary(*_recoded(picked_codes, [model for model, _, _ in names])),
+                "metric": _dictionary(*_recoded(picked_codes, [metric for _, metric, _ in names])),
+                "edge_set": pa.array(np.array([edge_number(edges) for *_, edges in names], np.int32)[picked_codes]),
+                "counts": pa.ListArray.from_arrays(
+                    pa.array(offsets), pa.array(np.concatenate(values) if values else np.empty(0, np.int64))
+                ),
+            }
+        )
 
     def _column(self, at: int) -> pa.Array:
         column = self._numbers[:, at]
@@ -248,16 +252,18 @@ def _signal_table(
     models = [one.pop("model", model) for one in have]
     lengths = [one.pop("length_bucket", None) for one in have]
     maps = pa.array([list(one.items()) or None for one in have], type=ARROW_TYPES["MAP(VARCHAR,VARCHAR)"])
-    return pa.table({
-        "ts": pa.array(ts).cast(_TS),
-        "instance": _dictionary(*instance),
-        "model": _dictionary(*_recoded(codes, models)),
-        "tenant": _dictionary(*_recoded(codes, tenants)),
-        "length_bucket": _dictionary(*_recoded(codes, lengths)),
-        "signal": _dictionary(*_recoded(codes, [signal for signal, _ in keys])),
-        "attributes": maps.take(pa.array(codes)),
-        "value": pa.array(values),
-    })
+    return pa.table(
+        {
+            "ts": pa.array(ts).cast(_TS),
+            "instance": _dictionary(*instance),
+            "model": _dictionary(*_recoded(codes, models)),
+            "tenant": _dictionary(*_recoded(codes, tenants)),
+            "length_bucket": _dictionary(*_recoded(codes, lengths)),
+            "signal": _dictionary(*_recoded(codes, [signal for signal, _ in keys])),
+            "attributes": maps.take(pa.array(codes)),
+            "value": pa.array(values),
+        }
+    )
 
 
 _NOBODY: tuple[Codes, list[str]] = (np.empty(0, np.int32), [])
@@ -280,4 +286,3 @@ def _dictionary(codes: Codes, words: Sequence[str]) -> pa.Array:
 def _constant(word: str | None, size: int) -> pa.Array:
     code = -1 if word is None else 0
     return _dictionary(np.full(size, code, dtype=np.int32), [] if word is None else [word])
-

@@ -50,9 +50,11 @@ class Ledger:
 def ledger_table(identities: Iterable[Identity], now: datetime) -> pa.Table:
     """Return the rows of `store.ledger` for batches that are received `now`."""
     rows = list(identities)
-    return pa.table({
-        "agent": pa.array([identity.agent for identity in rows], type=pa.string()),
-        "epoch": pa.array([identity.epoch for identity in rows], type=pa.string()),
-        "sequence": pa.array([identity.sequence for identity in rows], type=pa.int64()),
-        "received_at": pa.array([now] * len(rows), type=pa.timestamp("us", "UTC")),
-    })
+    return pa.table(
+        {
+            "agent": pa.array([identity.agent for identity in rows], type=pa.string()),
+            "epoch": pa.array([identity.epoch for identity in rows], type=pa.string()),
+            "sequence": pa.array([identity.sequence for identity in rows], type=pa.int64()),
+            "received_at": pa.array([now] * len(rows), type=pa.timestamp("us", "UTC")),
+        }
+    )

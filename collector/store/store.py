@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
@@ -101,50 +102,24 @@ class Store:
             return new
 
     def _write(self, batches: Sequence[Batch], identities: set[Identity]) -> None:
-        rows = Rows()
-        tables: list[TableBatch] = []
-        halves: list[HalfBatch] = []
-        columns: list[ColumnBatch] = []
-        lives: list[dict[str, object]] = []
-        now = datetime.now(UTC)
-        for batch in batches:
-            if isinstance(batch, Scrape):
-                add_scrape(batch, rows, self._edges)
-                lives.extend(self._lives.observe(batch))
-                if batch.error:
-                    rows.add("quality", _quality(now, batch.target.instance, f"scrape_{batch.state}", 1, batch.error))
-            elif isinstance(batch, ColumnBatch):
-                columns.append(batch)
-                for scrape in self._seen.fresh(batch):
-                    lives.extend(self._lives.observe(scrape))
-                for source in batch.sources:
-                    if source.error:
-                        kind = f"scrape_{source.state}"
-                        rows.add("quality", _quality(now, source.target.instance, kind, 1, source.error))
-            elif isinstance(batch, HostRows):
-                add_host_rows(batch, rows)
-            elif isinstance(batch, HalfBatch):
-                halves.append(batch)
-                if batch.empty:
-                    rows.add("quality", _quality(now, batch.identity.agent, "empty_span", batch.empty, None))
-            else:
-                tables.append(batch)
-        lives.extend(rows.tables.pop("instances", []))
-        ready = column_tables(columns, lambda edges: self._edges.number(edges, rows)) if columns else {}
-        ready["ledger"] = ledger_table(identities, now)
+        try:
+            ready = self._prepared(batches, identities)
+        except BaseException:
+            self._reread()
+            raise
         cursor = self._connection
         cursor.execute("begin")
         try:
-            for table, found in rows.tables.items():
+            for table, found in ready.rows.tables.items():
                 self._insert(table, found)
-            for table, incoming in ready.items():
+            for table, incoming in ready.columns.items():
                 self._insert_arrow(table, incoming)
-            for half_batch in halves:
+            for half_batch in ready.halves:
                 add_halves(cursor, half_batch)
-            for table_batch in tables:
+            for table_batch in ready.tables:
                 import_table(cursor, table_batch)
-            if lives:
-                self._merge_lives(lives)
+            if ready.lives:
+                self._merge_lives(ready.lives)
             cursor.execute("commit")
         except (duckdb.Error, pa.ArrowException) as error:
             self._rollback()
@@ -155,8 +130,43 @@ class Store:
         self._ledger.add(identities)
         self._joiner.observe(batches)
 
+    def _prepared(self, batches: Sequence[Batch], identities: set[Identity]) -> _Ready:
+        """Sort the batches by how they are written, and turn scrapes into rows and columns."""
+        ready = _Ready()
+        rows = ready.rows
+        columns: list[ColumnBatch] = []
+        now = datetime.now(UTC)
+        for batch in batches:
+            if isinstance(batch, Scrape):
+                add_scrape(batch, rows, self._edges)
+                ready.lives.extend(self._lives.observe(batch))
+                _note_error(rows, now, batch.target.instance, batch.state, batch.error)
+            elif isinstance(batch, ColumnBatch):
+                columns.append(batch)
+                for scrape in self._seen.fresh(batch):
+                    ready.lives.extend(self._lives.observe(scrape))
+                for source in batch.sources:
+                    _note_error(rows, now, source.target.instance, source.state, source.error)
+            elif isinstance(batch, HostRows):
+                add_host_rows(batch, rows)
+            elif isinstance(batch, HalfBatch):
+                ready.halves.append(batch)
+                if batch.empty:
+                    rows.add("quality", _quality(now, batch.identity.agent, "empty_span", batch.empty, None))
+            else:
+                ready.tables.append(batch)
+        ready.lives.extend(rows.tables.pop("instances", []))
+        if columns:
+            ready.columns.update(column_tables(columns, lambda edges: self._edges.number(edges, rows)))
+        ready.columns["ledger"] = ledger_table(identities, now)
+        return ready
+
     def _rollback(self) -> None:
         self._connection.execute("rollback")
+        self._reread()
+
+    def _reread(self) -> None:
+        """Forget what a failed commit would have made true."""
         self._edges = EdgeSets(_edge_sets(self._connection))
         self._lives = _lives(self._connection)
         self._seen.clear()
@@ -243,6 +253,22 @@ class Store:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+@dataclass(slots=True)
+class _Ready:
+    """What one commit writes, sorted by how."""
+
+    rows: Rows = field(default_factory=Rows)
+    columns: dict[str, pa.Table] = field(default_factory=dict)
+    halves: list[HalfBatch] = field(default_factory=list)
+    tables: list[TableBatch] = field(default_factory=list)
+    lives: list[dict[str, object]] = field(default_factory=list)
+
+
+def _note_error(rows: Rows, now: datetime, instance: str, state: str, error: str | None) -> None:
+    if error:
+        rows.add("quality", _quality(now, instance, f"scrape_{state}", 1, error))
 
 
 def _quality(ts: datetime, source: str | None, kind: str, count: int, example: str | None) -> dict[str, object]:
