@@ -29,6 +29,8 @@ class Member:
     spans: str
     engine: str
     pool: str | None = None
+    #: (recorded model, shown model): both vLLMs were recorded with one model, the demo shows two.
+    model: tuple[str, str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +42,7 @@ class Ensemble:
 
 #: What the demo replays: one vLLM alone, and a LiteLLM gateway with the vLLM behind it.
 ENSEMBLES = (
-    Ensemble((Member("vllm-a", "vllm-live", "vllm-live-otlp", "vllm", "alone"),)),
+    Ensemble((Member("vllm-a", "vllm-live", "vllm-live-otlp", "vllm", "direct", ("tiny-llama", "tiny-llama-direct")),)),
     Ensemble(
         (
             Member("vllm-b", "vllm-behind-litellm", "vllm-behind-litellm-otlp", "vllm", "gateway"),

@@ -83,7 +83,7 @@ class Stage:
             if track.member.instance == instance:
                 at, _ = self._position(track)
                 shown = [page for page in track.pages if page.time - track.begin <= at] or [track.pages[0]]
-                return shown[-1].path.read_bytes()
+                return _shown(shown[-1].path.read_bytes(), track.member)
         return None
 
     def _position(self, track: Track) -> tuple[float, int]:
@@ -124,6 +124,14 @@ def _tracks(ensemble: Ensemble, folder: Path) -> list[Track]:
         Track(member, begin, tuple(pages[member.instance]), tuple(bodies_of(spans, begin)))
         for member, _, spans in unpacked
     ]
+
+
+def _shown(page: bytes, member: Member) -> bytes:
+    """Return a page under the model name that the demo shows."""
+    if member.model is None:
+        return page
+    recorded, shown = (f'model_name="{name}"'.encode() for name in member.model)
+    return page.replace(recorded, shown)
 
 
 def _length(track: Track) -> float:
