@@ -85,9 +85,9 @@ def _scores(scene: Scene, findings: dict[str, Finding]) -> dict[str, float]:
         if found.strength is not None
     }
     settled = dict(raw)
-    for name in raw:
-        if any(raw.get(rival, 0.0) >= max(STRONG_RIVAL, 0.6 * raw[name]) for rival in CAUSES[name].loses_to):
-            settled[name] = raw[name] * BESIDE_RIVAL
+    for name, score in raw.items():
+        if any(raw.get(rival, 0.0) >= max(STRONG_RIVAL, 0.6 * score) for rival in CAUSES[name].loses_to):
+            settled[name] = score * BESIDE_RIVAL
     return settled
 
 

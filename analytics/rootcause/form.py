@@ -114,6 +114,11 @@ def ramp(value: float | None, low: float, high: float) -> float | None:
     return min(max((value - low) / (high - low), 0.0), 1.0)
 
 
+def hint(value: float | None) -> float | None:
+    """Keep a sign that speaks for a cause and forget its absence: for signs that a cause may, but need not, leave."""
+    return None if value is None or value < SPEAKS_AGAINST else value
+
+
 def rose(shift: Shift | None, low: float, high: float) -> float | None:
     """Say how far a ratio during ÷ before has risen from `low` to `high`."""
     return None if shift is None else ramp(shift.ratio, low, high)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from benchmarks.faultlab.world import World, add, columns
-
 import numpy as np
+
+from benchmarks.faultlab.world import World, add, columns
 
 CONFOUNDERS = ("none", "benign_rollout", "diurnal_drift", "second_anomaly", "missing_scrape", "counter_reset")
 
@@ -17,7 +17,12 @@ def confound(world: World, name: str) -> None:
         if world.versions == (["v1"], ["v1"]):
             world.versions = (["v1"] * count, ["v1b" if i in moved else "v1" for i in range(count)])
         world.changes.append(
-            {"t": world.fault_from - float(rng.uniform(0, 240)), "kind": "release", "summary": "rolled out v1b", "model_version": "v1b"}
+            {
+                "t": world.fault_from - float(rng.uniform(0, 240)),
+                "kind": "release",
+                "summary": "rolled out v1b",
+                "model_version": "v1b",
+            }
         )
     elif name == "diurnal_drift":
         more = rng.poisson(world.rate * world.horizon * 0.08)

@@ -36,13 +36,26 @@ TOTALS = (
     "finished", "queue_seconds_sum", "prefill_seconds_sum", "grammar_seconds", "spec_drafts", "spec_draft_tokens",
     "spec_accepted_tokens",
 )  # fmt: skip
-MOST_SEATS = 64
+MOST_SEATS = 40
 MOST_ADAPTERS = 16
 
 
 @numba.njit(cache=True)
 def run(
-    arrival, tokens, cached, output, structured, adapter, extra, accept, parameters, fault_from, fault_to, scrape_every, horizon, seed
+    arrival,
+    tokens,
+    cached,
+    output,
+    structured,
+    adapter,
+    extra,
+    accept,
+    parameters,
+    fault_from,
+    fault_to,
+    scrape_every,
+    horizon,
+    seed,
 ):
     """Return (admitted, first token, finished, drafted, accepted) per request and the scrapes; NaN = never."""
     np.random.seed(seed)
@@ -54,6 +67,7 @@ def run(
     slot = np.full(MOST_SEATS, -1)
     left, made, ready, free_at = np.zeros(MOST_SEATS), np.zeros(MOST_SEATS), np.zeros(MOST_SEATS), np.zeros(MOST_SEATS)
     resident, used_at = np.full(MOST_ADAPTERS, -1), np.zeros(MOST_ADAPTERS)
+    first_now = np.zeros(MOST_SEATS, dtype=np.bool_)
     queue = np.zeros(n + 64, dtype=np.int64)
     back = np.zeros(n + 64)  # tokens already generated before a preemption
     head, tail, coming, row = 0, 0, 0, 0
@@ -103,7 +117,7 @@ def run(
             running += 1
             if np.isnan(admitted[r]):
                 admitted[r] = t
-        budget, work, decoding, masks, waiting_adapters = p[5], 0.0, 0, 0, 0
+        budget, work, decoding, masks, waiting_adapters, filling = p[5], 0.0, 0, 0, 0, 0
         for s in range(MOST_SEATS):
             r = slot[s]
             if r < 0 or free_at[s] > 0:
@@ -113,15 +127,25 @@ def run(
                 budget -= 1 + p[7]
                 if structured[r]:
                     masks += 1
-            elif ready[s] > t and adapter[r] >= 0:
-                waiting_adapters += 1
+            elif ready[s] > t:
+                if adapter[r] >= 0:
+                    waiting_adapters += 1
+            else:
+                filling += 1
         mask_seconds = masks * p[6]
         seconds = p[0] + decoding * p[2] + decoding * p[7] * p[8]
-        first_now = np.zeros(MOST_SEATS, dtype=np.bool_)
-        order = np.argsort(admitted_of(slot, admitted))
-        for s in order:
-            if slot[s] < 0 or left[s] <= 0 or ready[s] > t or free_at[s] > 0 or budget <= 0:
-                continue
+        first_now[:] = False
+        while filling > 0 and budget > 0:
+            s = -1
+            for other in range(MOST_SEATS):
+                r = slot[other]
+                if r < 0 or left[other] <= 0 or ready[other] > t or free_at[other] > 0:
+                    continue
+                if s < 0 or admitted[r] < admitted[slot[s]]:
+                    s = other
+            if s < 0:
+                break
+            filling -= 1
             chunk = min(left[s], budget)
             left[s] -= chunk
             budget -= chunk
@@ -218,13 +242,3 @@ def run(
             totals[2] += 1
         t = end
     return admitted, first, finished, drafted, taken, scrapes
-
-
-@numba.njit(cache=True)
-def admitted_of(slot, admitted):
-    """Return each seat's admission time, infinite for an empty seat."""
-    found = np.full(len(slot), np.inf)
-    for s in range(len(slot)):
-        if slot[s] >= 0:
-            found[s] = admitted[slot[s]]
-    return found

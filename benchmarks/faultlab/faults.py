@@ -101,18 +101,22 @@ def prefix_miss(world: World, severity: int) -> None:
         world.segments = [{"tenant": world.tenants[tenant]}]
     else:
         world.segments = [{}]
-    world.requests["cached"] = np.where(mask, world.requests["cached"] * (0.4, 0.2, 0.0)[severity], world.requests["cached"]).astype(np.int64)
+    world.requests["cached"] = np.where(
+        mask, world.requests["cached"] * (0.4, 0.2, 0.0)[severity], world.requests["cached"]
+    ).astype(np.int64)
     world.stages = {"prefill", "queue"}
 
 
 def preemption(world: World, severity: int) -> None:
     chosen = _pick(world, 0.4)
-    seats = world.parameters[0, 0, P["seats"]]
-    mean = float(np.mean(world.requests["input_tokens"] + world.requests["output_tokens"]))
-    _tighten(world, 0.55)
-    # Part of the memory goes to something else, so that fewer sequences fit than run in a busy moment.
-    world.break_("kv_tokens", max(seats * mean * (0.5, 0.38, 0.28)[severity], 9000), chosen, factor=False)
-    world.requests["output_tokens"] = (world.requests["output_tokens"] * 2).clip(2)
+    world.requests["input_tokens"] = world.requests["input_tokens"].clip(20, 1500)
+    world.requests["cached"] = np.minimum(world.requests["cached"], world.requests["input_tokens"] // 2)
+    world.requests["output_tokens"] = world.requests["output_tokens"] * 4
+    _tighten(world, 0.5)
+    running = 0.5 * world.parameters[0, 0, P["seats"]]
+    footprint = float(np.mean(world.requests["input_tokens"] + 0.6 * world.requests["output_tokens"]))
+    # Part of the memory goes to something else, so that about as many sequences fit as run on average.
+    world.break_("kv_tokens", running * footprint * (1.35, 1.2, 1.05)[severity], chosen, factor=False)
     world.segments, world.stages = _where(world, chosen), {"queue", "prefill", "other"}
 
 
@@ -122,7 +126,12 @@ def admission_blocked(world: World, severity: int) -> None:
         world.break_("block_every", 40.0, chosen, factor=False)
         world.break_("block", (8.0, 14.0, 22.0)[severity], chosen, factor=False)
     else:
-        world.break_("seats", max(int(world.rate / len(world.instances) * _service(world) * (0.95, 0.8, 0.65)[severity]), 1), chosen, factor=False)
+        world.break_(
+            "seats",
+            max(int(world.rate / len(world.instances) * _service(world) * (0.95, 0.8, 0.65)[severity]), 1),
+            chosen,
+            factor=False,
+        )
     world.segments, world.stages = _where(world, chosen), {"queue"}
 
 
@@ -150,7 +159,12 @@ def config_regression(world: World, severity: int) -> None:
         world.break_("prefill_token", (4, 7, 11)[severity], chosen)
         what = "changed attention backend"
     else:
-        world.break_("seats", max(int(world.rate / len(world.instances) * _service(world) * (0.95, 0.8, 0.65)[severity]), 1), chosen, factor=False)
+        world.break_(
+            "seats",
+            max(int(world.rate / len(world.instances) * _service(world) * (0.95, 0.8, 0.65)[severity]), 1),
+            chosen,
+            factor=False,
+        )
         what = "lowered max sequences"
     _log(world, "config", what, {} if chosen is None else {"instance": world.instances[chosen[0]]})
     world.segments, world.stages = _where(world, chosen), {"prefill", "queue"}
@@ -172,7 +186,11 @@ def gpu_throttle(world: World, severity: int) -> None:
     slow = (0.45, 0.35, 0.25)[severity]
     world.break_("prefill_token", 1.8 / slow, chosen)
     world.break_("step", 1.5, chosen)
-    world.gpu[chosen[0]] = {"sm_clock_mhz": slow + 0.25, "throttle": str(world.rng.choice(["hw_thermal_slowdown", "sw_power_cap"])), "temperature": 18.0}
+    world.gpu[chosen[0]] = {
+        "sm_clock_mhz": slow + 0.25,
+        "throttle": str(world.rng.choice(["hw_thermal_slowdown", "sw_power_cap"])),
+        "temperature": 18.0,
+    }
     world.segments, world.stages = _where(world, chosen), {"prefill", "queue"}
 
 
@@ -225,7 +243,9 @@ def acceptance_drop(world: World, severity: int) -> None:
         world.segments = [{"domain": f"domain-{domain}"}]
     else:
         world.segments = [{}]
-    world.requests["accept"] = np.where(mask, world.requests["accept"] * (0.5, 0.35, 0.2)[severity], world.requests["accept"])
+    world.requests["accept"] = np.where(
+        mask, world.requests["accept"] * (0.5, 0.35, 0.2)[severity], world.requests["accept"]
+    )
     world.stages, world.metric = {"decode"}, "tpot"
 
 
@@ -241,7 +261,9 @@ def cache_tier_slow(world: World, severity: int) -> None:
     _warm(world)
     world.external_share = 0.35
     mask = world.during() & (world.rng.random(len(world.requests["ts"])) < 0.5)
-    world.requests["extra"] = np.where(mask, world.rng.gamma(2.0, (0.6, 1.0, 2.0)[severity], len(mask)), world.requests["extra"])
+    world.requests["extra"] = np.where(
+        mask, world.rng.gamma(2.0, (0.6, 1.0, 2.0)[severity], len(mask)), world.requests["extra"]
+    )
     world.signals["kv_tier_read_seconds"] = (0.03, (0.6, 1.0, 2.0)[severity])
     world.segments, world.stages = [{}], {"prefill", "queue"}
 
@@ -255,7 +277,9 @@ def gateway_overhead(world: World, severity: int) -> None:
         world.segments = [{"tenant": world.tenants[tenant]}]
     else:
         world.segments = [{}]
-    world.requests["gateway"] = world.requests["gateway"] + np.where(mask, world.rng.gamma(3.0, (0.3, 0.7, 1.5)[severity], len(mask)), 0.0)
+    world.requests["gateway"] = world.requests["gateway"] + np.where(
+        mask, world.rng.gamma(3.0, (0.3, 0.7, 1.5)[severity], len(mask)), 0.0
+    )
     world.stages = {"gateway"}
 
 
@@ -282,7 +306,9 @@ def output_tail(world: World, severity: int) -> None:
     if tenant is not None:
         mask &= world.requests["tenant"] == tenant
     factor = world.rng.gamma(2.0, (1.5, 2.2, 3.2)[severity], len(mask)) + 1
-    world.requests["output_tokens"] = np.where(mask, world.requests["output_tokens"] * factor, world.requests["output_tokens"]).astype(np.int64)
+    world.requests["output_tokens"] = np.where(
+        mask, world.requests["output_tokens"] * factor, world.requests["output_tokens"]
+    ).astype(np.int64)
     _tighten(world, 0.7)
     world.parameters[:, :, P["kv_tokens"]] *= 3
     world.segments = [{"tenant": world.tenants[tenant]}, {}] if tenant is not None else [{}]
@@ -301,7 +327,10 @@ def _service(world: World) -> float:
     batch = 0.5 * p[P["seats"]]
     step = p[P["step"]] + batch * p[P["decode_slot"]]
     gained = 1 + (1.6 if p[P["draft"]] else 0.0)
-    return float(np.mean(world.requests["output_tokens"])) / gained * step + float(np.mean(world.requests["input_tokens"] - world.requests["cached"])) * p[P["prefill_token"]] * 2
+    return (
+        float(np.mean(world.requests["output_tokens"])) / gained * step
+        + float(np.mean(world.requests["input_tokens"] - world.requests["cached"])) * p[P["prefill_token"]] * 2
+    )
 
 
 def _headroom(world: World) -> float:
@@ -320,7 +349,9 @@ def _warm(world: World) -> None:
     """Make prompts long and mostly cached, as chats and agents do."""
     tokens = np.maximum(world.requests["input_tokens"] * 3, 600).clip(0, 24_000)
     world.requests["input_tokens"] = tokens
-    world.requests["cached"] = (tokens * np.clip(world.rng.normal(0.85, 0.06, len(tokens)), 0, 0.97) // 16 * 16).astype(np.int64)
+    world.requests["cached"] = (tokens * np.clip(world.rng.normal(0.85, 0.06, len(tokens)), 0, 0.97) // 16 * 16).astype(
+        np.int64
+    )
     world.parameters[:, :, P["kv_tokens"]] *= 3
 
 
@@ -331,7 +362,9 @@ def _reroute(world: World) -> None:
 
 
 def _log(world: World, kind: str, summary: str, scope: dict[str, str]) -> None:
-    world.changes.append({"t": world.fault_from - float(world.rng.uniform(0, 60)), "kind": kind, "summary": summary, **scope})
+    world.changes.append(
+        {"t": world.fault_from - float(world.rng.uniform(0, 60)), "kind": kind, "summary": summary, **scope}
+    )
 
 
 #: Every fault under the name of what it breaks.

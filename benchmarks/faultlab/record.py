@@ -52,6 +52,7 @@ def _simulate(world: World, route: npt.NDArray[np.int64]) -> tuple[dict[str, obj
     samples: list[dict[str, object]] = []
     for place, name in enumerate(world.instances):
         mine = np.flatnonzero(route == place)
+        mine = mine[np.argsort((asked["ts"] + asked["gateway"])[mine], kind="stable")]
         pick = {key: values[mine] for key, values in asked.items()}
         parameters = world.parameters[place].copy()
         result = run(
@@ -67,7 +68,9 @@ def _simulate(world: World, route: npt.NDArray[np.int64]) -> tuple[dict[str, obj
     return _requests(world, route, found), joined
 
 
-def _requests(world: World, route: npt.NDArray[np.int64], found: dict[str, npt.NDArray[np.float64]]) -> dict[str, object]:
+def _requests(
+    world: World, route: npt.NDArray[np.int64], found: dict[str, npt.NDArray[np.float64]]
+) -> dict[str, object]:
     asked, rng = world.requests, world.rng
     known = ~np.isnan(found["finished"])
     ts = asked["ts"]
@@ -82,7 +85,9 @@ def _requests(world: World, route: npt.NDArray[np.int64], found: dict[str, npt.N
         at = int(world.signals["transfer-stall"][1]) - 1 if "transfer-stall" in world.signals else -1
         transfer = asked["transfer"] * np.where((at < 0) | (route == at), stall, 1.0)
     engine_ttft = queue + prefill + transfer + 0.004
-    ttft = engine_ttft + asked["gateway"] + asked["shift"]
+    # Text that is delivered late is delivered before the end all the same.
+    shift = np.minimum(asked["shift"], 0.8 * np.nan_to_num(found["finished"] - found["first"]))
+    ttft = engine_ttft + asked["gateway"] + shift
     e2e = found["finished"] - arrival + transfer + asked["gateway"] + 0.004
     e2e = np.maximum(e2e, ttft + 1e-4)
     made = np.where(known, asked["output_tokens"], 0)
@@ -110,7 +115,7 @@ def _requests(world: World, route: npt.NDArray[np.int64], found: dict[str, npt.N
         "prefill_seconds": prefill,
         "transfer_seconds": transfer if world.transfers else np.full(len(ts), np.nan),
         "decode_seconds": found["finished"] - found["first"],
-        "gateway_seconds": asked["gateway"] + asked["shift"],
+        "gateway_seconds": asked["gateway"] + shift,
         "ttft_seconds": ttft,
         "tpot_seconds": np.where(made > 1, (e2e - ttft) / np.maximum(made - 1, 1), np.nan),
         "e2e_seconds": e2e,
@@ -128,7 +133,9 @@ def _requests(world: World, route: npt.NDArray[np.int64], found: dict[str, npt.N
     return {key: np.asarray(values)[kept] for key, values in rows.items()}
 
 
-def _samples(world: World, place: int, name: str, scrapes: npt.NDArray[np.float64]) -> dict[str, npt.NDArray[np.generic]]:
+def _samples(
+    world: World, place: int, name: str, scrapes: npt.NDArray[np.float64]
+) -> dict[str, npt.NDArray[np.generic]]:
     scrapes = scrapes[~np.isnan(scrapes[:, 0])]
     ts = np.arange(len(scrapes)) * SCRAPE_SECONDS + place * 0.7
     rows: dict[str, npt.NDArray[np.generic]] = {
@@ -148,7 +155,9 @@ def _samples(world: World, place: int, name: str, scrapes: npt.NDArray[np.float6
     rows |= {key: increments[:, column] for column, key in enumerate(TOTALS)}
     rows["prefix_query_tokens"] = rows["prompt_tokens"]
     rows["prefix_hit_tokens"] = np.full(len(ts), np.nan)
-    rows["external_hit_tokens"] = increments[:, 0] * world.external_share if world.external_share else np.full(len(ts), np.nan)
+    rows["external_hit_tokens"] = (
+        increments[:, 0] * world.external_share if world.external_share else np.full(len(ts), np.nan)
+    )
     if world.parameters[0, 0, P["draft"]] == 0:
         for key in ("spec_drafts", "spec_draft_tokens", "spec_accepted_tokens"):
             rows[key] = np.full(len(ts), np.nan)
@@ -190,7 +199,12 @@ def _gpus(world: World) -> dict[str, object]:
             "remapped_rows": np.where(during, int(odd.get("remapped", 0)), 0),  # type: ignore[call-overload]
             "state": np.full(n, "ok", dtype=object),
         })  # fmt: skip
-    return {key: sum((list(p[key]) for p in parts), []) if key == "throttle_reasons" else np.concatenate([p[key] for p in parts]) for key in parts[0]}
+    return {
+        key: sum((list(p[key]) for p in parts), [])
+        if key == "throttle_reasons"
+        else np.concatenate([p[key] for p in parts])
+        for key in parts[0]
+    }
 
 
 def _events(world: World) -> dict[str, object]:
@@ -259,12 +273,17 @@ def _changes(world: World) -> dict[str, object]:
     rows = world.changes
     return {
         "ts": _times(np.array([float(row["t"]) for row in rows])),  # type: ignore[arg-type]
-        **{key: np.array([row.get(key) for row in rows], dtype=object) for key in ("kind", "summary", "model_version", "instance")},
+        **{
+            key: np.array([row.get(key) for row in rows], dtype=object)
+            for key in ("kind", "summary", "model_version", "instance")
+        },
     }
 
 
 def _times(seconds: npt.NDArray[np.float64]) -> npt.NDArray[np.datetime64]:
-    micro = np.where(np.isnan(seconds), np.iinfo(np.int64).min, EPOCH_US + np.nan_to_num(seconds) * 1e6).astype(np.int64)
+    micro = np.where(np.isnan(seconds), np.iinfo(np.int64).min, EPOCH_US + np.nan_to_num(seconds) * 1e6).astype(
+        np.int64
+    )
     return micro.view("datetime64[us]")
 
 

@@ -103,14 +103,15 @@ def _traffic(world: World, rng: np.random.Generator) -> dict[str, npt.NDArray[np
     return columns(world, ts, rng)
 
 
-def columns(world: World, ts: Floats, rng: np.random.Generator, tenant: int | None = None) -> dict[str, npt.NDArray[np.generic]]:
+def columns(
+    world: World, ts: Floats, rng: np.random.Generator, tenant: int | None = None
+) -> dict[str, npt.NDArray[np.generic]]:
     """Draw the properties of requests arriving at `ts`; tenants differ in length, domain, hits and structure."""
     count, many = len(ts), len(world.tenants)
     habits = np.random.default_rng(many * 7919 + len(world.instances))
     popularity = habits.dirichlet(np.full(many, 1.5))
     owner = rng.choice(many, count, p=popularity) if tenant is None else np.full(count, tenant)
     mixes = habits.dirichlet([6, 3, 0.8, 0.05], many)
-    kind = np.array([rng.choice(4, p=mixes[o]) for o in range(many) for _ in range(1)])
     draws = rng.random(count)
     edges = np.cumsum(mixes, axis=1)
     kind = (draws[:, None] > edges[owner]).sum(axis=1).clip(0, 3)

@@ -300,7 +300,7 @@ def _observe(reader: Reader, asked: Asked, found: Found) -> Observations:
         signals=reader.columns("explain_signals", **of_model),
         instances=reader.columns("explain_instances", model=asked.model, **span),
         changes=reader.columns("explain_changes", model=asked.model, low=low - timedelta(hours=24), high=high),
-        stalls=reader.columns("explain_stalls", model=asked.model, start=start, **span)
+        stalls=reader.columns("explain_stalls", model=asked.model, start=start, end=end, **span)
         if found.source == "requests"
         else {},
     )

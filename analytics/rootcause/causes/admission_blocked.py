@@ -36,7 +36,9 @@ def _blocked(scene: Scene, seats: Seats) -> float | None:
         return None
     limit = seat_limit(scene, seats.instance)
     below = ramp(seats.cap / max(limit or seats.cap_before or seats.cap, 1.0), 1.0, 0.7) or 0.0
-    return max(ramp(seats.pinned, 0.2, 0.7) or 0.0, below)
+    # Seats that stand empty beside a queue: the head of the line, or the scheduler, holds it up.
+    empty = ramp(seats.idle, 0.1, 0.4) or 0.0 if seats.cap >= 3 else 0.0
+    return max(ramp(seats.pinned, 0.2, 0.7) or 0.0, below, empty)
 
 
 def _unforced(scene: Scene, seats: Seats) -> float | None:
@@ -67,15 +69,21 @@ def _segment(scene: Scene, seats: Seats) -> dict[str, str]:
     return {}
 
 
+#: Whatever brings more work, slows the work or takes seats away makes requests wait for admission as well.
+RIVALS = (
+    "traffic_spike", "config_regression", "routing_hotspot", "fewer_instances", "region_loss", "output_tail",
+    "long_requests", "slow_prefill", "release_regression", "gpu_throttle", "gpu_fault", "noisy_neighbour",
+    "slow_scoring", "speculation_overhead", "acceptance_drop", "grammar_cpu", "adapter_swap",
+)  # fmt: skip
+
 CAUSE = Cause(
     "admission_blocked",
     "Requests wait for admission although KV memory has room",
     "capacity",
     ("queue_depth", "running", "kv_usage_ratio"),
     ("queue",),
-    ("traffic_spike", "config_regression", "routing_hotspot", "fewer_instances", "region_loss", "output_tail",
-     "long_requests", "slow_prefill", "release_regression", "gpu_throttle", "gpu_fault", "noisy_neighbour"),
+    RIVALS,
     "Compare running with max sequences, and the first waiting request's length with the free KV blocks.",
     "Raise max sequences while KV has room; let short requests pass a blocked long one.",
     weigh,
-)  # fmt: skip
+)

@@ -2,72 +2,95 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
+import numpy as np
+
 from analytics.rootcause.facts.extra import steepest
-from analytics.rootcause.form import Cause, Clause, Finding, cannot_tell, judge, peaked, ramp, rose, told
+from analytics.rootcause.facts.service import decode_pace, decode_unevenness, typical_pace
+from analytics.rootcause.form import Cause, Clause, Finding, cannot_tell, hint, judge, peaked, ramp, rose, steady, told
 from analytics.rootcause.scene import Scene
 from analytics.rootcause.shift import Shift
 
 
+@dataclass(frozen=True, slots=True)
+class Silence:
+    """The longest gap between tokens of an instance before and during, and how many gaps beat all before."""
+
+    gap: Shift
+    longer: float
+
+
 def weigh(scene: Scene) -> Finding:
-    stalled, frozen = scene.engine.by_source("stalled"), scene.engine.by_source("bad_scrapes")
-    gaps = _gaps(scene)
+    stalled, silences = scene.engine.by_source("stalled"), _silences(scene)
     collected = steepest(scene, ("gc_", "_gc", "garbage", "pause", "stall", "event_loop"))
-    if not stalled and not gaps and collected is None:
+    if not stalled and not silences and collected is None:
         return cannot_tell("steps", "first_token_at", "gc seconds")
-    name = _suspect(scene, stalled, gaps)
-    still, gap = stalled.get(name or ""), gaps.get(name or "")
+    name = _suspect(scene, stalled, silences)
+    still, silence = stalled.get(name or ""), silences.get(name or "")
     segment = {"instance": name} if name is not None and _alone(scene, name) else {}
-    blind = frozen.get(name or "")
+    blind = scene.engine.by_source("bad_scrapes").get(name or "")
+    pace, prefill = decode_pace(scene, segment), typical_pace(scene, segment)
+    longer = None if silence is None else silence.longer
+    if silence is not None and not segment:
+        longer = float(np.median([item.longer for item in silences.values()]))
+    full = scene.engine.shift("kv_peak", name)
+    uneven = decode_unevenness(scene, {"instance": name} if name is not None else None)
+    jerky = rose(uneven, 1.05, 1.5)
     stood = max(
-        ramp(still.rise, 0.03, 0.15) or 0.0 if still else 0.0,
-        ramp(gap.ratio, 2.0, 4.0) or 0.0 if gap and gap.during > 1.0 else 0.0,
-        rose(collected, 1.5, 3.0) or 0.0,
+        ramp(still.rise, 0.05, 0.2) or 0.0 if still else 0.0,
+        min(ramp(longer, 0.5, 4) or 0.0, _queueless(scene, name)),
+        (rose(collected, 1.5, 3.0) or 0.0) * 0.9,
     )
+    gap = told(silence.gap, "longest silence between tokens, seconds") if silence else None
     clauses = [
-        Clause(
-            "first_token_at",
-            stood,
-            2,
-            told(gap, "longest silence with requests at hand, seconds")
-            or told(still, "share of scrapes without a step though requests run"),
-            gate=True,
-        ),
-        Clause("gc seconds", rose(collected, 1.3, 2.5), 1, told(collected, "time in collections or stalls")),
+        Clause("first_token_at", stood, 2, gap or told(still, "scrapes without a step though requests run"), gate=True),
+        Clause("tpot_seconds", hint(jerky), 1, told(uneven, "only requests that were decoding just then suffer")),
+        Clause("gc seconds", hint(rose(collected, 1.3, 2.5)), 1, told(collected, "time in collections or stalls")),
         Clause("instance", ramp(scene.fit(segment), 0.3, 0.8), 1.5, gate=True),
         Clause(
-            "scrape_state", ramp(blind.rise, 0.0, 0.2) if blind else None, 0.3, peaked(blind, "pages failed or froze")
+            "tpot_seconds", steady(pace, 1.6, 2.6), 1, told(pace, "between silences tokens flow"), gate=pace is not None
         ),
-        Clause("steps", ramp(still.rise, 0.02, 0.1) if still else None, 0.5, told(still, "scrapes without a step")),
+        Clause("kv_usage_ratio", 1.0 if full is None else ramp(full.peak, 1.0, 0.93), 1, gate=True),
+        Clause(
+            "prefill_seconds", steady(prefill, 1.4, 2.2), 1, told(prefill, "and prompts too"), gate=prefill is not None
+        ),
+        Clause("scrape_state", hint(ramp(blind.rise, 0.0, 0.2)) if blind else None, 0.3, peaked(blind, "pages failed")),
+        Clause(
+            "steps", hint(ramp(still.rise, 0.02, 0.1)) if still else None, 0.5, told(still, "scrapes without a step")
+        ),
     ]
     return judge(segment, clauses)
 
 
-def _gaps(scene: Scene) -> dict[str, Shift]:
-    """Return per instance the longest silence between first tokens while requests waited, before and during."""
+def _silences(scene: Scene) -> dict[str, Silence]:
     table = scene.observations.stalls
     if not table or not len(table["instance"]):
         return {}
-    found = {}
-    for name, before, during in zip(
-        table["instance"].tolist(), table["gap_before"].tolist(), table["gap_during"].tolist(), strict=True
-    ):
-        if name is not None and before == before and during == during:
-            found[str(name)] = Shift("silence_seconds", float(before), float(during))
-    return found
+    columns = (table[name].tolist() for name in ("instance", "gap_before", "gap_during", "long_gaps"))
+    return {
+        str(name): Silence(Shift("silence_seconds", float(before), float(during)), float(longer))
+        for name, before, during, longer in zip(*columns, strict=True)
+        if before == before and during == during and before is not None and during is not None
+    }
 
 
-def _suspect(scene: Scene, stalled: dict[str, Shift], gaps: dict[str, Shift]) -> str | None:
-    names = {*stalled, *gaps}
-    if not names:
-        return None
-    return max(
-        sorted(names),
-        key=lambda n: (
-            (stalled[n].rise * 5 if n in stalled else 0.0)
-            + (min(gaps[n].ratio, 20.0) / 5 if n in gaps else 0.0)
-            + scene.fit({"instance": n})
-        ),
-    )
+def _queueless(scene: Scene, name: str | None) -> float:
+    """Say how far a silence cannot be waiting for a seat: most of the time no queue stands before the instance."""
+    if name not in scene.engine.sources:
+        return 0.5
+    depth = scene.engine.values["queue_depth"][scene.engine.sources.index(name)][scene.engine.during]
+    known = depth[np.isfinite(depth)]
+    return 0.5 if not len(known) else ramp(float((known > 0).mean()), 0.65, 0.4) or 0.0
+
+
+def _suspect(scene: Scene, stalled: dict[str, Shift], silences: dict[str, Silence]) -> str | None:
+    def weight(name: str) -> float:
+        still = stalled[name].rise * 5 if name in stalled else 0.0
+        silent = min(silences[name].longer, 10.0) / 5 if name in silences else 0.0
+        return still + silent + scene.fit({"instance": name})
+
+    return max(sorted({*stalled, *silences}), key=weight, default=None)
 
 
 def _alone(scene: Scene, name: str) -> bool:
@@ -80,7 +103,7 @@ CAUSE = Cause(
     "serving",
     ("steps", "first_token_at"),
     ("decode", "other", "queue", "prefill"),
-    ("gpu_fault", "noisy_neighbour", "slow_start"),
+    ("gpu_fault", "noisy_neighbour", "slow_start", "preemption", "gpu_throttle"),
     "Look at garbage collection, the event loop and /metrics scrape durations at the silent moments.",
     "Freeze the heap after start, move blocking work off the loop, restart to clear a grown heap.",
     weigh,

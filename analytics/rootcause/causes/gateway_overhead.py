@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from analytics.rootcause.form import Cause, Clause, Finding, cannot_tell, judge, ramp, rose, steady, told
+from analytics.rootcause.form import Cause, Clause, Finding, cannot_tell, hint, judge, ramp, rose, steady, told
 from analytics.rootcause.scene import Scene
 
 
@@ -19,7 +19,9 @@ def weigh(scene: Scene) -> Finding:
         ),
         Clause("stage", ramp(scene.stage_share("gateway"), 0.2, 0.6), 3, gate=True),
         Clause("engine_ttft_seconds", steady(engine, 1.2, 2.0), 1, told(engine, "the engines' own part")),
-        Clause("attempts", ramp(retried.rise, 0, 0.1) if retried else None, 0.2, told(retried, "requests retried")),
+        Clause(
+            "attempts", hint(ramp(retried.rise, 0, 0.1)) if retried else None, 0.2, told(retried, "requests retried")
+        ),
     ]
     return judge(segment, clauses)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from analytics.rootcause.facts.hardware import peers, worst
 from analytics.rootcause.facts.service import decode_pace, prefill_pace
-from analytics.rootcause.form import Cause, Clause, Finding, cannot_tell, judge, ramp, rose, told
+from analytics.rootcause.form import Cause, Clause, Finding, cannot_tell, hint, judge, ramp, rose, told
 from analytics.rootcause.scene import Scene
 
 
@@ -25,7 +25,7 @@ def weigh(scene: Scene) -> Finding:
         Clause("sm_clock_mhz", slowed, 2, told(clock or throttled, f"{instance} runs at lower clocks"), gate=True),
         Clause(
             "throttle_reasons",
-            ramp(throttled.rise, 0.05, 0.4) if throttled else None,
+            hint(ramp(throttled.rise, 0.05, 0.4)) if throttled else None,
             1,
             told(throttled, "share of time throttled"),
         ),
@@ -34,7 +34,7 @@ def weigh(scene: Scene) -> Finding:
         ),
         Clause("instance", ramp(scene.fit(segment), 0.3, 0.8), 2, gate=True),
         Clause("tpot_seconds", None if step is None or pace is None else ramp(pace.ratio - step.ratio, -0.3, 0.1), 0.5),
-        Clause("temperature_celsius", ramp(heat.rise, 0, 8) if heat else None, 0.3, told(heat, "temperature")),
+        Clause("temperature_celsius", hint(ramp(heat.rise, 0, 8)) if heat else None, 0.3, told(heat, "temperature")),
         Clause(
             "sm_clock_mhz",
             ramp(others.ratio, 0.9, 0.98) if others and segment else None,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from analytics.rootcause.form import Cause, Clause, Finding, cannot_tell, judge, ramp, rose, told
+from analytics.rootcause.form import Cause, Clause, Finding, cannot_tell, hint, judge, ramp, rose, told
 from analytics.rootcause.scene import Scene
 from analytics.rootcause.shift import Shift
 
@@ -20,7 +20,9 @@ def weigh(scene: Scene) -> Finding:
         Clause("transfer_seconds", slower, 2, told(moved or per_byte, "moving KV takes longer"), gate=True),
         Clause("stage", ramp(share, 0.1, 0.5), 3, gate=share is not None),
         Clause("kv_transfer_seconds", rose(per_byte, 1.2, 2.0), 1, told(per_byte, "seconds per byte moved")),
-        Clause("rdma_errors", ramp(network.rise, 0, 1) if network else None, 0.3, told(network, "errors on the wire")),
+        Clause(
+            "rdma_errors", hint(ramp(network.rise, 0, 1)) if network else None, 0.3, told(network, "errors on the wire")
+        ),
     ]
     return judge(segment, clauses)
 

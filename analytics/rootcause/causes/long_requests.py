@@ -66,7 +66,7 @@ CAUSE = Cause(
     "traffic",
     ("input_tokens",),
     ("queue", "prefill", "other", "transfer"),
-    ("prefix_miss", "preemption"),
+    ("preemption",),
     "See TTFT and queue by length bucket; find the tenant that sends the long prompts.",
     "Give long prompts their own pool or a cap on concurrent long prefills; chunk prefill smaller.",
     weigh,

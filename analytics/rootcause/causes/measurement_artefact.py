@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from analytics.rootcause.form import Cause, Clause, Evidence, Finding, judge, ramp, steady, told
+from analytics.rootcause.form import Cause, Clause, Evidence, Finding, hint, judge, ramp, steady, told
 from analytics.rootcause.scene import Scene
 
 
@@ -38,13 +38,13 @@ def weigh(scene: Scene) -> Finding:
         Clause("queue_depth", ramp(queue.rise, 2.0, 0.3) if queue else None, 1, told(queue, "no queue formed")),
         Clause(
             "timestamps",
-            ramp(broken.rise, 0.0, 0.1) if broken else None,
+            hint(ramp(broken.rise, 0.0, 0.1)) if broken else None,
             0.3,
             told(broken, "times that contradict each other"),
         ),
         Clause(
             "source",
-            ramp(abs(source.rise), 0.1, 0.5) if source else None,
+            hint(ramp(abs(source.rise), 0.1, 0.5)) if source else None,
             0.3,
             told(source, "share measured at the gateway"),
         ),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from analytics.rootcause.facts.hardware import hosts_of
 from analytics.rootcause.facts.service import decode_pace
-from analytics.rootcause.form import Cause, Clause, Finding, cannot_tell, judge, ramp, rose, told
+from analytics.rootcause.form import Cause, Clause, Finding, cannot_tell, hint, judge, ramp, rose, told
 from analytics.rootcause.scene import Scene
 from analytics.rootcause.shift import Shift
 
@@ -25,7 +25,10 @@ def weigh(scene: Scene) -> Finding:
         Clause("instance", ramp(recall, 0.2, 0.6), 2, gate=True),
         Clause("tpot_seconds", rose(step, 1.05, 1.4), 1.5, told(step, "each step takes longer")),
         Clause(
-            "sm_active_ratio", ramp(busy.ratio, 1.1, 0.9) if busy else None, 0.5, told(busy, "GPUs wait for the CPU")
+            "sm_active_ratio",
+            hint(ramp(busy.ratio, 1.1, 0.9)) if busy else None,
+            0.5,
+            told(busy, "GPUs wait for the CPU"),
         ),
         Clause(
             "engine_cpu_ratio",

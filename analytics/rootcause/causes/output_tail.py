@@ -40,10 +40,10 @@ def _who(scene: Scene) -> dict[str, str]:
     for dimension in ("tenant", "domain", "model_version", "adapter"):
         for level, (_, share) in scene.requests.shares(dimension, "output_tokens").items():
             inside = output_length(scene, {dimension: level})
-            if inside is None or whole is None or share < 0.03:
+            if inside is None or whole is None or not 0.03 < share < 0.9:
                 continue
             gain = share * (1 - 1 / max(inside.ratio, 1e-9))
-            if gain > 0.6 * (1 - 1 / max(whole.ratio, 1.0001)) and gain > best[0]:
+            if gain > 0.6 * (1 - 1 / max(whole.ratio, 1.0001)) and gain > 1.1 * best[0]:
                 best = (gain, {dimension: level})
     return best[1]
 

@@ -23,7 +23,13 @@ def weigh(scene: Scene) -> Finding:
         under = ramp(seats.running.during / max(seats.cap, seats.cap_before), 1.0, 0.8)
     clauses = [
         Clause("kv_usage_ratio", ramp(full.peak, 0.85, 0.95), 1, peaked(full, "KV memory is full"), gate=True),
-        Clause("preemptions", _thrown(scene, thrown, where), 3, peaked(thrown, "running requests were preempted"), gate=True)
+        Clause(
+            "preemptions",
+            _thrown(scene, thrown, where),
+            3,
+            peaked(thrown, "running requests were preempted"),
+            gate=True,
+        )
         if thrown is not None
         else Clause("preemptions", None),
         Clause("kv_usage_ratio", ramp(full.rise, 0.05, 0.3), 1),

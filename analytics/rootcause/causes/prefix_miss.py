@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from analytics.rootcause.facts.demand import input_weight
 from analytics.rootcause.facts.service import hit_ratio, prefill_pace, prefill_time
 from analytics.rootcause.form import Cause, Clause, Finding, cannot_tell, judge, ramp, rose, steady, told
 from analytics.rootcause.leaves import leaves_of
@@ -20,6 +21,7 @@ def weigh(scene: Scene) -> Finding:
     lost = missing_where(scene)
     segment = dict(lost[0].segment) if lost else {}
     inside = hit_ratio(scene, segment) if segment else hits
+    length = input_weight(scene)
     pace, time = prefill_pace(scene), prefill_time(scene, segment)
     drop = max(ramp(hits.rise, -0.02, -0.08) or 0.0, (ramp(inside.rise, -0.05, -0.25) or 0.0) if inside else 0.0)
     clauses = [
@@ -28,6 +30,13 @@ def weigh(scene: Scene) -> Finding:
         Clause("prefill_seconds", rose(time, 1.05, 1.4), 1.5, told(time, "prefill seconds at equal lengths")),
         Clause("prefill_seconds", steady(pace, 1.3, 2.0), 0.5, told(pace, "a computed token costs what it did")),
         Clause("stage", scene.stage_share("prefill", "queue", "transfer", "other"), 0.5),
+        Clause(
+            "input_tokens",
+            1.0 if length is None else steady(length, 1.2, 1.7),
+            1,
+            told(length, "prompt length"),
+            gate=True,
+        ),
         Clause("requests", steady(scene.arrivals, 1.3, 2.0), 0.5, told(scene.arrivals, "not simply more requests")),
     ]
     return judge(segment, clauses)

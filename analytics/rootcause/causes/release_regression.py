@@ -3,7 +3,19 @@
 from __future__ import annotations
 
 from analytics.rootcause.facts.service import acceptance, decode_pace, hit_ratio, prefill_pace
-from analytics.rootcause.form import Cause, Clause, Evidence, Finding, cannot_tell, judge, ramp, rose, steady, told
+from analytics.rootcause.form import (
+    Cause,
+    Clause,
+    Evidence,
+    Finding,
+    cannot_tell,
+    hint,
+    judge,
+    ramp,
+    rose,
+    steady,
+    told,
+)
 from analytics.rootcause.scene import Scene
 
 
@@ -32,7 +44,7 @@ def weigh(scene: Scene) -> Finding:
         ),
         Clause("model_version", ramp(fit, 0.55, 0.9), 3, gate=True),
         Clause("model_version", ramp(scene.recall(segment), 0.4, 0.8), 2, gate=True),
-        Clause("changes", ramp(aligned, 0.0, 0.3), 1),
+        Clause("changes", hint(ramp(aligned, 0.0, 0.3)), 1),
         *worse,
         Clause("requests", steady(scene.arrivals, 1.25, 2.0), 1 if not alone else 2, None),
     ]

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-from analytics.rootcause.facts.service import hit_ratio, prefill_pace
+from analytics.rootcause.facts.service import hit_ratio, typical_pace
 from analytics.rootcause.form import Cause, Clause, Finding, cannot_tell, judge, ramp, rose, steady, told
 from analytics.rootcause.scene import Scene
 
 
 def weigh(scene: Scene) -> Finding:
     segment = scene.along("instance", "model_version", "length_bucket", "region", "prefill_instance") or {}
-    pace = prefill_pace(scene, segment)
+    pace = typical_pace(scene, segment)
     if pace is None:
         return cannot_tell("prefill_seconds")
     hits = hit_ratio(scene, segment)
     clauses = [
-        Clause("prefill_seconds", rose(pace, 1.15, 1.6), 2, told(pace, "a prompt token costs more time"), gate=True),
+        Clause(
+            "prefill_seconds",
+            rose(pace, 1.15, 1.6 + 2 * (scene.stage_share("queue") or 0.0)),
+            2,
+            told(pace, "a prompt token costs more time"),
+            gate=True,
+        ),
         Clause("stage", scene.stage_share("prefill", "queue"), 0.5),
         Clause("stage", ramp(scene.stage_share("prefill"), 0.1, 0.5), 2),
         Clause("instance", scene.fit(segment), 1),

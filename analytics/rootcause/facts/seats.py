@@ -12,7 +12,7 @@ from analytics.rootcause.shift import Shift
 
 @dataclass(frozen=True, slots=True)
 class Seats:
-    """Gauges of the fullest instance: `pinned` = share of waiting steps with running at its `cap`, the highest."""
+    """Gauges of the fullest instance: `pinned` and `idle` = shares of waiting steps at the `cap` or below half."""
 
     instance: str
     queue: Shift
@@ -21,6 +21,7 @@ class Seats:
     cap: float | None
     pinned: float | None
     cap_before: float | None
+    idle: float | None
 
 
 def fullest(scene: Scene) -> Seats | None:
@@ -36,16 +37,17 @@ def fullest(scene: Scene) -> Seats | None:
     running = panel.shift("running", instance)
     waiting = (panel.values["queue_depth"][row] > 0) & panel.during
     low, high = panel.values["running_low"][row], panel.values["running_peak"][row]
-    cap = pinned = cap_before = None
+    cap = pinned = cap_before = idle = None
     if waiting.any() and np.isfinite(high[waiting]).any():
         cap = float(np.nanmax(high[waiting]))
         pinned = float(np.nanmean(low[waiting] >= 0.93 * cap))
+        idle = float(np.nanmean(low[waiting] <= 0.5 * cap))
     if np.isfinite(high[panel.before]).any():
         cap_before = float(np.nanmax(high[panel.before]))
     queue = queues[instance]
     if queue_peak is not None:
         queue = Shift("queue_depth", queue.before, queue.during, queue.spread, queue.low, queue_peak.peak)
-    return Seats(instance, queue, running, _with_peak(scene, instance, kv, waiting), cap, pinned, cap_before)
+    return Seats(instance, queue, running, _with_peak(scene, instance, kv, waiting), cap, pinned, cap_before, idle)
 
 
 def seat_limit(scene: Scene, instance: str) -> float | None:

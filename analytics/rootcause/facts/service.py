@@ -20,6 +20,22 @@ def prefill_pace(scene: Scene, segment: Mapping[str, str] | None = None) -> Shif
     return scene.engine.quotient("prefill_seconds_per_request", "prefill_seconds_sum", "finished", source)
 
 
+def typical_pace(scene: Scene, segment: Mapping[str, str] | None = None) -> Shift | None:
+    """Return prefill seconds per computed token of the requests that were not slow, else of all.
+
+    An engine that computes slowly does so for every request; one that stood still, or admitted in gusts, spares most.
+    """
+    mask = _mask(scene, segment)
+    good, known = (scene.requests.sum("during", name, mask) for name in ("good_prefill_known", "prefill_known"))
+    if good >= max(0.25 * known, 30.0):
+        found = scene.requests.adjusted(
+            "typical_prefill_seconds_per_token", "good_prefill_sum", "good_prefill_tokens", "length_bucket", mask
+        )
+        if found is not None and found.before > 0:
+            return found
+    return prefill_pace(scene, segment)
+
+
 def prefill_time(scene: Scene, segment: Mapping[str, str] | None = None) -> Shift | None:
     """Return prefill seconds per request at today's mix of lengths."""
     return scene.requests.adjusted(
@@ -35,6 +51,19 @@ def decode_pace(scene: Scene, segment: Mapping[str, str] | None = None) -> Shift
     return scene.engine.quotient("step_seconds_per_step", "step_seconds", "steps", (segment or {}).get("instance"))
 
 
+def decode_unevenness(scene: Scene, segment: Mapping[str, str] | None = None) -> Shift | None:
+    """Return mean square ÷ squared mean of the requests' seconds per output token: 1 = all alike.
+
+    Slower steps make every request slower; standing still hits those that were decoding just then.
+    """
+    mask = _mask(scene, segment)
+    mean = scene.requests.quotient("pace", "pace_sum", "pace_known", mask)
+    square = scene.requests.quotient("pace_squares", "pace_squares", "pace_known", mask)
+    if mean is None or square is None or mean.before <= 0 or mean.during <= 0:
+        return None
+    return Shift("tpot_unevenness", square.before / mean.before**2, square.during / mean.during**2)
+
+
 def hit_ratio(scene: Scene, segment: Mapping[str, str] | None = None) -> Shift | None:
     """Return the share of input tokens that came from a prefix cache, from requests, else from pages."""
     found = scene.requests.quotient("cached_ratio", "cached_tokens", "cached_of", _mask(scene, segment))
@@ -46,13 +75,34 @@ def hit_ratio(scene: Scene, segment: Mapping[str, str] | None = None) -> Shift |
 
 
 def acceptance(scene: Scene, segment: Mapping[str, str] | None = None) -> Shift | None:
-    """Return accepted ÷ drafted tokens, from requests, else from pages."""
+    """Return how likely one drafted token is accepted after those before it, from requests, else from pages.
+
+    Accepted ÷ drafted falls with the number of drafts k alone, as a draft counts only when all before it did:
+    accepted per step = a (1 - a^k) / (1 - a). Where k is known, a is solved for; else k is taken as unchanged.
+    """
     found = scene.requests.quotient("spec_acceptance_ratio", "accepted_tokens", "draft_tokens", _mask(scene, segment))
-    if found is not None:
+    if found is None:
+        found = scene.engine.quotient(
+            "spec_acceptance_ratio", "spec_accepted_tokens", "spec_draft_tokens", (segment or {}).get("instance")
+        )
+    drafts = scene.engine.quotient("drafts", "spec_draft_tokens", "spec_drafts")
+    if found is None or drafts is None:
         return found
-    return scene.engine.quotient(
-        "spec_acceptance_ratio", "spec_accepted_tokens", "spec_draft_tokens", (segment or {}).get("instance")
+    return Shift(
+        "spec_acceptance_per_position",
+        _per_position(found.before, drafts.before),
+        _per_position(found.during, drafts.during),
     )
+
+
+def _per_position(ratio: float, drafts: float) -> float:
+    """Solve (a + a² + … + a^k) / k = ratio for a by bisection; k may be a mean and not whole."""
+    low, high = 0.0, 1.0
+    for _ in range(40):
+        middle = (low + high) / 2
+        share = middle * (1 - middle**drafts) / max(1 - middle, 1e-9) / max(drafts, 1e-9)
+        low, high = (middle, high) if share < ratio else (low, middle)
+    return (low + high) / 2
 
 
 def _mask(scene: Scene, segment: Mapping[str, str] | None) -> Mask | None:

@@ -107,6 +107,9 @@ select
     sum(output_tokens - 1)
         filter (where output_tokens > 1 and coalesce(decode_seconds, e2e_seconds - ttft_seconds) is not null)::double
         as decode_tokens,
+    sum(prefill_seconds) filter (where bad_units = 0) as good_prefill_sum,
+    sum(computed) filter (where bad_units = 0 and prefill_seconds is not null)::double as good_prefill_tokens,
+    count(prefill_seconds) filter (where bad_units = 0)::double as good_prefill_known,
     sum(pace) as pace_sum,
     sum(pace * pace) as pace_squares,
     count(pace)::double as pace_known,
