@@ -176,7 +176,7 @@ def doctor(console: Console, path: Path, output: str) -> int:
 
 def read_config(path: Path, env: Mapping[str, str]) -> Loaded[Config]:
     """Return the settings of a file. Raise ConfigError with every fault."""
-    from agent.daemon import check_engines
+    from agent.configcheck import check as check_settings
 
     try:
         text = path.read_text(encoding="utf-8")
@@ -184,7 +184,7 @@ def read_config(path: Path, env: Mapping[str, str]) -> Loaded[Config]:
         raise ConfigError(f"{path}: cannot be read: {error}") from error
     loaded = load(Config, text, str(path), env)
     try:
-        check_engines(loaded.config)
+        check_settings(loaded.config)
     except ConfigError as error:
         raise ConfigError(f"{path}: {error.message.splitlines()[0]}", error.faults) from error
     return loaded

@@ -22,6 +22,7 @@ from agent.lifecycle import Lifecycle
 from agent.log import log
 from agent.loop import TargetLoop
 from agent.machine import Machine
+from agent.outputs.otlp import OtlpExporter
 from agent.outputs.totals import Totals
 from agent.schedule import Ticker
 from agent.scrape import Scraper, instance_of
@@ -32,8 +33,7 @@ from agent.spool import Spool
 from agent.targets.form import Discovery
 from agent.targets.registry import discoveries
 from signals import wire
-from signals.dialects import registry
-from signals.errors import ConfigError, SloscopeError, StoreError
+from signals.errors import SloscopeError, StoreError
 from signals.records import Scrape
 
 ALIVE_SECONDS = 30.0
@@ -50,6 +50,7 @@ class World:
     hostname: Callable[[], str] = socket.gethostname
     driver: Driver | None = None
     reexec: Callable[[], None] = lambda: None
+    resident: Callable[[], int] = lambda: 0
 
 
 class Daemon:
@@ -86,6 +87,7 @@ class Daemon:
         self._reload_ok = True
         self.lifecycle = Lifecycle()
         self._searches: list[Ticker] = []
+        self._outputs: list[Ticker] = []
         self._aliases: dict[str, str] = {}
         self.machine = Machine(
             config,
@@ -113,6 +115,7 @@ class Daemon:
         self.machine.start()
         self.found("static", self.config.targets)
         self._start_searches()
+        self._start_outputs()
         self.metrics.reloaded.set(1)
         self.metrics.reloaded_at.set(self.world.wall_ns() / 1e9)
         self._keeper = self._ticker("housekeeping", HOUSEKEEPING_SECONDS, self._keep_house).start()
@@ -170,7 +173,7 @@ class Daemon:
             loops = list(self.loops.values())
         for loop in loops:
             loop.stop()
-        for ticker in self._searches:
+        for ticker in (*self._searches, *self._outputs):
             ticker.stop()
         if self._keeper is not None:
             self._keeper.stop()
@@ -274,6 +277,13 @@ class Daemon:
             step = partial(self._search, source, search)
             self._searches.append(self._ticker(f"discovery {source}", search.refresh_seconds, step).start())
 
+    def _start_outputs(self) -> None:
+        if self.totals is None:
+            return
+        for output in self.config.outputs.otlp:
+            exporter = OtlpExporter(output, self.totals.accounts, self._exported, Fetcher(output.tls))
+            self._outputs.append(self._ticker(f"otlp {output.url}", output.interval_seconds, exporter.export).start())
+
     def _search(self, source: str, search: Discovery) -> None:
         """Ask one discovery; while it cannot answer, its targets stay."""
         try:
@@ -296,13 +306,23 @@ class Daemon:
             self._shipper = None
             return
         self._shipper = Shipper(
-            config, self.spool, Fetcher(config.tls), self.world.wall_ns, self._delivered, threading.Event()
+            config,
+            self.spool,
+            Fetcher(config.tls),
+            self.world.wall_ns,
+            self._delivered,
+            threading.Event(),
+            offset=self.metrics.clock_offset.set,
         )
         self._shipping = threading.Thread(target=self._shipper.run, name="shipping", daemon=True)
         self._shipping.start()
 
     def _keep_house(self) -> None:
-        """Supervise: a shipping thread that died is started again."""
+        """Supervise: a shipping thread that died is started again, and so is an agent that grew too large."""
+        limit = self.config.agent.memory_max_bytes
+        if limit and self.world.resident() > limit:
+            log.error("over agent.memory_max_bytes: %d bytes", limit)
+            self.world.reexec()
         thread = self._shipping
         if self._shipper is not None and thread is not None and not thread.is_alive() and not self.stopping.is_set():
             self.metrics.faults.labels("shipping").inc()
@@ -333,6 +353,9 @@ class Daemon:
             self.metrics.delivered_bytes.inc(size)
             self.metrics.delivery_seconds.set(seconds)
 
+    def _exported(self, outcome: str) -> None:
+        self.metrics.exports.labels(outcome).inc()
+
     def _plain(self) -> dict[str, object]:
         from agent.configshow import plain
 
@@ -353,28 +376,3 @@ def _sender(scraper: Scraper) -> Sender:
     if not scraper.gateway and len(scraper.models) == 1:
         stamp[wire.MODEL] = scraper.models[0]
     return Sender(names, scraper.engine, scraper.gateway, {key: value for key, value in stamp.items() if value})
-
-
-def check_engines(config: Config) -> None:
-    """Raise ConfigError for targets that can be seen to be wrong without asking anybody."""
-    faults = []
-    names: set[str] = set()
-    for number, target in enumerate(config.targets):
-        here = f"targets[{number}]"
-        if not target.url.startswith(("http://", "https://")):
-            faults.append(f"{here}.url: expected http://... or https://..., found {target.url!r}")
-        if target.engine is not None and target.engine not in registry.DIALECTS:
-            try:
-                registry.get(target.engine)
-            except SloscopeError as error:
-                faults.append(f"{here}.engine: {error.message}")
-        if target.interval_seconds <= 0:
-            faults.append(f"{here}.interval: expected more than zero")
-        if instance_of(target) in names:
-            faults.append(f"{here}.instance: {instance_of(target)!r} is taken by another target")
-        names.add(instance_of(target))
-    url = config.collector.url
-    if url is not None and not url.startswith(("http://", "https://")):
-        faults.append(f"collector.url: expected http://... or https://..., found {url!r}")
-    if faults:
-        raise ConfigError(f"{len(faults)} fault(s)", faults)

@@ -11,6 +11,9 @@ from pathlib import Path
 
 from agent.config import Config
 from agent.fetch import Credentials, Fetcher
+from agent.gpus.examination import examine_gpus
+from agent.gpus.nvml import load_driver
+from agent.inspect import check_targets
 from signals.errors import SloscopeError
 
 
@@ -109,5 +112,22 @@ def spans(config: Config) -> Iterator[Finding]:
     )
 
 
+def gpus(config: Config) -> Iterator[Finding]:
+    """What the GPUs let the agent see."""
+    if config.gpu.enabled == "no":
+        return
+    for found in examine_gpus(load_driver(), Path(config.host.root)):
+        yield Finding(found.what, found.good, found.note, found.remedy)
+
+
+def targets(config: Config) -> Iterator[Finding]:
+    """Whether every static target answers with what is expected of it."""
+    for row in check_targets(config)[0]:
+        good = row["state"] == "ok" and not row["note"]
+        missing = f"; missing: {row['missing']}" if row["missing"] else ""
+        note = f"{row['engine'] or 'unknown engine'}, {row['signals']} signals{missing}" if good else str(row["note"])
+        yield Finding(f"target {row['instance']}", good, note, "" if good else "docs/how-to/troubleshoot-agent.md")
+
+
 #: In the order of the report.
-EXAMINERS: tuple[Examiner, ...] = (spool_place, addresses, collector, spans)
+EXAMINERS: tuple[Examiner, ...] = (spool_place, addresses, collector, spans, gpus, targets)

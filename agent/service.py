@@ -33,7 +33,7 @@ def run_service(
 
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, on_signal)
-    daemon = Daemon(config, World(env=env, reexec=Reexec(env)), load)
+    daemon = Daemon(config, World(env=env, reexec=Reexec(env), resident=resident_bytes), load)
     try:
         daemon.start()
     except OSError as error:
@@ -65,7 +65,7 @@ def run_service(
 
 
 class Reexec:
-    """Starts this program anew in the same process: a replaced driver library is only loaded by a new program.
+    """Starts this program anew in the same process: only that loads a replaced driver library or gives memory back.
 
     Everything that matters is on disk. It happens at most once a minute, told by a variable that survives.
     """
@@ -80,7 +80,7 @@ class Reexec:
         now = time.time()
         if now - float(self._env.get(self.VARIABLE, "0")) < self.SECONDS:
             return
-        log.warning("the NVIDIA driver was replaced: starting anew with its new library")
+        log.warning("starting anew")
         os.environ[self.VARIABLE] = str(now)
         os.execv(sys.executable, [sys.executable, "-m", "agent", *sys.argv[1:]])  # noqa: S606 # the same program
 
@@ -96,6 +96,15 @@ def notify(env: Mapping[str, str], message: str) -> None:
             channel.sendto(message.encode(), address)
     except OSError as error:
         log.debug("systemd was not told %s: %s", message, error)
+
+
+def resident_bytes() -> int:
+    """Return this process's resident memory; 0 where the kernel does not say."""
+    try:
+        pages = Path("/proc/self/statm").read_text(encoding="ascii").split()[1]
+    except (OSError, IndexError):
+        return 0
+    return int(pages) * os.sysconf("SC_PAGE_SIZE")
 
 
 def few_arenas() -> None:

@@ -22,6 +22,8 @@ LATER = frozenset({401, 403, 404, 408, 409, 425, 429})
 #: Batches made within the last seconds are live: they go before a backlog.
 LIVE_NS = 15_000_000_000
 TIDY_EVERY = 200
+#: Clocks that differ by more are told: rows carry the agent's time.
+CLOCK_SECONDS = 2.0
 
 
 @dataclass(slots=True)
@@ -48,8 +50,10 @@ class Shipper:
     watch: Callable[[str, int, int, float], None]
     stopping: threading.Event
     random: Callable[[], float] = random.random
+    offset: Callable[[float], None] = lambda _seconds: None
     _failures: int = 0
     _deliveries: int = 0
+    _warned: bool = False
     _credentials: Credentials = field(default_factory=Credentials)
 
     def __post_init__(self) -> None:
@@ -131,12 +135,25 @@ class Shipper:
             }
             answer = self.fetcher.post(url, headers, body, self.config.timeout_seconds)
             seconds = answer.seconds
+            self._compare_clocks(answer)
             outcome = judge(answer, self.wall_ns())
         except (SloscopeError, ConfigError) as error:
             outcome = Delivery(error=error.message)
         word = "ok" if outcome.taken else "refused" if outcome.refused is not None else "failed"
         self.watch(word, len(chunk), len(body), seconds)
         return outcome
+
+    def _compare_clocks(self, answer: Answer) -> None:
+        """Tell how far the collector's clock is ahead; its Date header has whole seconds."""
+        try:
+            theirs = parsedate_to_datetime(answer.headers["date"]).timestamp() + 0.5
+        except (KeyError, TypeError, ValueError):
+            return
+        offset = theirs - self.wall_ns() / 1e9
+        self.offset(offset)
+        if abs(offset) > CLOCK_SECONDS and not self._warned:
+            self._warned = True
+            log.warning("the collector's clock is %.1f s ahead of this one (negative: behind)", offset)
 
     def _pause(self, asked_seconds: float | None) -> float:
         """Return the wait after a failure: what the server asked for, else exponential with full jitter."""

@@ -90,6 +90,7 @@ class GpuWatch:
                 continue
             if worker is not None:
                 if worker.mismatch:
+                    log.warning("the NVIDIA driver was replaced under the running agent")
                     self.upgraded()
                 due = self._retry_at.setdefault(index, now + self.config.retry_seconds)
                 if now < due:
@@ -156,6 +157,7 @@ class GpuWatch:
 
     def _refused(self, error: DriverError) -> None:
         if error.code == MISMATCH:
+            log.warning("the NVIDIA driver was replaced under the running agent")
             self.told("driver", "driver_upgrade", error.code)
             self.upgraded()
         elif (error.code not in {NO_LIBRARY, UNLOADED} or self.config.enabled == "yes") and not self._warned:
