@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import isfinite
+from operator import sub
 
 #: From the recorded runs: a busy engine on a slow machine stood still for two 2-s scrapes, never for three.
 FROZEN_AFTER_SCRAPES = 3
@@ -191,9 +192,12 @@ def _deltas(
     else:
         known = dict(zip(last_keys, last_values, strict=True))
         previous = [known.get(key, absent.get(key, 0.0)) for key in keys]
+    deltas = list(map(sub, values, previous))
+    if not deltas or (isfinite(sum(deltas)) and min(deltas) >= 0):
+        return deltas, list(values), int(restarted)
     deltas = []
     kept = []
-    resets = 1 if restarted else 0
+    resets = int(restarted)
     for value, last in zip(values, previous, strict=True):
         if not isfinite(value):
             deltas.append(0.0)
@@ -240,7 +244,13 @@ def _moved(counters: Mapping[tuple[str, Attributes], float], histograms: Sequenc
 
 
 def _histogram_increment(histogram: Histogram, deltas: list[float]) -> HistogramIncrement:
-    cumulative = [sum(deltas[row[i]] for row in histogram.buckets) for i in range(len(histogram.edges) + 1)]
+    if histogram.counts and not any(deltas[place] for place in histogram.counts):
+        nothing = (0,) * (len(histogram.edges) + 1)
+        return HistogramIncrement(histogram.signal, histogram.attributes, histogram.edges, nothing, 0.0, 0)
+    if len(histogram.buckets) == 1:
+        cumulative = [deltas[place] for place in histogram.buckets[0]]
+    else:
+        cumulative = [sum([deltas[row[i]] for row in histogram.buckets]) for i in range(len(histogram.edges) + 1)]
     counts = []
     below = 0.0
     for total in cumulative:
