@@ -50,7 +50,8 @@ class Client:
         return self._get(f"/api/v1/requests/{request_id}")
 
     def plan(self, name: str, settings: Mapping[str, object]) -> Answer:
-        return self._get(f"/api/v1/plans/{name}", {"set": ",".join(f"{k}={v}" for k, v in settings.items())})
+        given = tuple(("set", f"{key}={value}") for key, value in sorted(settings.items()))
+        return _cached(self.url, self._token, f"/api/v1/plans/{name}", given)
 
     def sql(self, query: str, max_rows: int) -> Answer:
         return self._call("POST", "/api/v1/sql", json={"query": query, "max_rows": max_rows})
@@ -75,7 +76,7 @@ def call(
     headers = {"authorization": f"Bearer {token}"} if token else {}
     try:
         answer = httpx.request(
-            method, f"{url}{path}", params=dict(params), json=json, headers=headers, timeout=TIMEOUT_SECONDS
+            method, f"{url}{path}", params=list(params), json=json, headers=headers, timeout=TIMEOUT_SECONDS
         )
     except httpx.HTTPError as error:
         raise UnreachableError(f"the collector at {url} does not answer: {error}") from error
