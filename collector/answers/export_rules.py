@@ -75,7 +75,7 @@ def _alert(objective: Objective, rule: BurnRule) -> dict[str, object]:
         "expr": expression,
         "labels": {"severity": rule.severity, "long_window": long, "short_window": short},
         "annotations": {
-            "summary": f"{objective.name}: burns its budget over {rule.factor:.4g} times too fast ({long}, {short})",
+            "summary": f"{_literal(objective.name)}: budget burns over {rule.factor:.4g} times too fast ({long}, {short})",
             "description": f"Bad requests over {long}: {{{{ $value }}}} times what target {objective.target:g} allows",
         },
     }
@@ -86,8 +86,10 @@ def _no_data(objective: Objective) -> dict[str, object]:
     return {
         "alert": "SloscopeNoData",
         "expr": f'absent_over_time({GOOD_SERIES}{{objective="{name}"}}[{SILENCE}])',
-        "labels": {"severity": "ticket", "objective": objective.name},
-        "annotations": {"summary": f"{objective.name}: nothing was counted for {SILENCE}; no data is not good news"},
+        "labels": {"severity": "ticket", "objective": _literal(objective.name)},
+        "annotations": {
+            "summary": f"{_literal(objective.name)}: nothing was counted for {SILENCE}; no data is not good news"
+        },
     }
 
 
@@ -106,3 +108,8 @@ def _name(kind: str, seconds: int) -> str:
 
 def _quoted(text: str) -> str:
     return text.replace("\\", "\\\\").replace('"', '\\"')
+
+
+def _literal(text: str) -> str:
+    """Return text that Prometheus' templates leave as it is."""
+    return text.replace("{{", '{{"{{"}}')
