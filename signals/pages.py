@@ -134,6 +134,7 @@ class PageParser:
             ends.append(cut)
             sample = known.get(key)
             if sample is not None and (value := _number(line[cut:])) is not None:
+                keys[-1] = intern(key)
                 where.append(number)
                 series.append(sample)
                 values.append(value)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isfinite
 from weakref import WeakKeyDictionary
 
@@ -47,9 +47,23 @@ class PageReader:
         found = next((p for d, m, r, p in kept if d is self.dialect and (m, r) == (self.model, self.role)), None)
         if found is None:
             found = Compiler(self.dialect, self.model, self.role).compile(layout)
+            if self._latest is not None:
+                found = _with_known_shapes(found, self._latest[1])
             kept.append((self.dialect, self.model, self.role, found))
         self._latest = (layout, found)
         return found
+
+
+def _with_known_shapes(plan: Plan, earlier: Plan) -> Plan:
+    """Return a plan whose unchanged shapes are the earlier plan's own: a new gauge must not look like new counters."""
+    shapes = {group.shape.keys: group.shape for group in earlier.groups}
+    groups = tuple(
+        replace(group, shape=known)
+        if (known := shapes.get(group.shape.keys)) is not None and known == group.shape
+        else group
+        for group in plan.groups
+    )
+    return replace(plan, groups=groups)
 
 
 def _gauge(plan: GaugePlan, values: list[float]) -> float | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from signals.dialects import registry
@@ -245,3 +247,31 @@ def test_prefix_hits_of_a_whole_run_are_what_its_clients_were_told() -> None:
     assert found[("prefix_hit_tokens", ())] == 60_416
     assert found[("finished", ())] == 350
     assert found[("first_tokens", ())] == 365
+
+
+def test_rates_of_the_last_batch_are_never_read() -> None:
+    text = pages.read("sglang-unified")
+    changed = re.sub(r"(sglang:(?:gen_throughput|cache_hit_rate|utilization)\{[^}]*\}) \S+", r"\1 987654", text)
+    assert changed != text
+    assert gauges(read("sglang", changed)) == gauges(read("sglang", text))
+
+
+def test_the_block_size_stands_beside_the_hits() -> None:
+    for engine, page in (("vllm", "vllm-0172"), ("sglang", "sglang-unified")):
+        reading = read(engine, pages.read(page))
+        assert int(reading.facts["block_tokens"]) > 0
+        assert "prefix_hit_tokens" in totals(reading)
+
+
+def test_an_engine_page_never_names_a_tenant_of_its_own_accord() -> None:
+    for name in pages.names("vllm"):
+        for found in read("vllm", pages.read(name)).readings:
+            assert not any(key == "tenant" for c in found.shape.counters for key, _ in c.attributes)
+
+
+def test_a_gauge_that_comes_or_goes_leaves_the_counters_shape_as_it_was() -> None:
+    reader, parser = PageReader(registry.get("vllm")), PageParser()
+    text = pages.read("vllm-0172")
+    without = "".join(line for line in text.splitlines(keepends=True) if "lora_requests_info{" not in line)
+    first, second = (reader.read(parser.parse(shown)) for shown in (text, without))
+    assert first.readings[0].shape is second.readings[0].shape
