@@ -69,13 +69,13 @@ def _alert(objective: Objective, rule: BurnRule) -> dict[str, object]:
             f"clamp_min({middle} - {half}, 0) / {allowed} > {factor}",
         )
     )
-    long, short = window_name(rule.long_seconds), window_name(rule.short_seconds)
+    name, long, short = _literal(objective.name), window_name(rule.long_seconds), window_name(rule.short_seconds)
     return {
         "alert": "SloscopeErrorBudgetBurn",
         "expr": expression,
         "labels": {"severity": rule.severity, "long_window": long, "short_window": short},
         "annotations": {
-            "summary": f"{_literal(objective.name)}: budget burns over {rule.factor:.4g} times too fast ({long}, {short})",
+            "summary": f"{name}: budget burns over {rule.factor:.4g} times too fast ({long}, {short})",
             "description": f"Bad requests over {long}: {{{{ $value }}}} times what target {objective.target:g} allows",
         },
     }
