@@ -53,6 +53,7 @@ pd_queue_depth {request} : requests between prefill and decode, by stage: bootst
 adapters_resident {adapter} : LoRA adapters in device memory
 adapter_slots {adapter} : LoRA adapters that fit
 spec_draft_count {token} : tokens drafted at a time, as configured; 0 where speculation is off
+spec_accept_ratio 1 : accepted tokens divided by drafted ones, as the engine last saw it
 spec_accept_length {token} : tokens per verification, the engine's own bonus token included
 kv_tier_used_tokens {token} : tokens held in a lower KV tier, by tier
 kv_tier_used_bytes By : bytes held in a lower KV tier, by tier
@@ -82,6 +83,7 @@ gateway_before_first_token {request} : requests from arrival to first token, pre
 gateway_instances_healthy {instance} : instances that the gateway can use
 gateway_index_nodes {node} : entries of the gateway's prefix index
 gateway_index_bytes By : memory of the gateway's prefix index
+gateway_worker_requests {request} : requests that the gateway has at an instance, by worker
 gateway_worker_kv_blocks {block} : KV blocks that the gateway thinks an instance uses, by worker
 gateway_worker_prefill_tokens {token} : prefill tokens that the gateway thinks an instance has ahead, by worker
 gateway_adapter_requests {request} : requests inside the gateway, by adapter
@@ -133,6 +135,9 @@ grammar_masks {mask} : token masks computed, one a constrained request and step
 grammar_mask_seconds s : time computing token masks
 format_error_retries {request} : answers generated again because their format was wrong
 structured_requests {request} : requests with constrained output
+estimated_flops_per_gpu {flop} : operations that the engine estimates for one GPU, mean over ranks
+estimated_read_bytes_per_gpu By : bytes that the engine estimates one GPU reads from its memory, mean over ranks
+estimated_write_bytes_per_gpu By : bytes that the engine estimates one GPU writes to its memory, mean over ranks
 expert_balance_sum 1 : sum over steps of mean expert load divided by the largest; 1 is balanced
 expert_balance_count {step} : steps in that sum
 rollout_scoring_timeouts {request} : rewards that came too late, by scorer

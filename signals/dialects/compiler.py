@@ -275,7 +275,8 @@ class _Shaper:
 
     def counter(self, rule: Rule, attributes: Attributes, members: list[int]) -> None:
         places = tuple(self._slot(place) for place in members)
-        self._counters.append(Counter(rule.signal, attributes, places, rule.scale))
+        scale = rule.scale / len(places) if rule.over == "mean" else rule.scale
+        self._counters.append(Counter(rule.signal, attributes, places, scale))
 
     def histograms(self, rule: Rule, attributes: Attributes, members: list[int]) -> None:
         """Add one histogram for each set of edges among the members (instances may differ in their edges)."""

@@ -16,13 +16,19 @@ _F = "dynamo_frontend_"
 _R = "dynamo_component_router_"
 _P = "dynamo_planner_"
 
+
+def _either(name: str) -> tuple[str, ...]:
+    """Return the frontend's family, else that of a router that runs alone."""
+    return _F + name, _R + name
+
+
 RULES: tuple[Rule, ...] = (
-    Rule("gateway_ttft_seconds", (f"{_F}time_to_first_token_seconds",), HISTOGRAM, by=_MODEL, expected=True),
-    Rule("gateway_itl_seconds", (f"{_F}inter_token_latency_seconds",), HISTOGRAM, by=_MODEL, expected=True),
+    Rule("gateway_ttft_seconds", _either("time_to_first_token_seconds"), HISTOGRAM, by=_MODEL, expected=True),
+    Rule("gateway_itl_seconds", _either("inter_token_latency_seconds"), HISTOGRAM, by=_MODEL, expected=True),
     Rule("gateway_e2e_seconds", (f"{_F}request_duration_seconds",), HISTOGRAM, by=_MODEL, expected=True),
-    Rule("gateway_input_length_tokens", (f"{_F}input_sequence_tokens",), HISTOGRAM, by=_MODEL,
+    Rule("gateway_input_length_tokens", _either("input_sequence_tokens"), HISTOGRAM, by=_MODEL,
          sum_as="gateway_input_tokens"),
-    Rule("gateway_output_length_tokens", (f"{_F}output_sequence_tokens",), HISTOGRAM, by=_MODEL),
+    Rule("gateway_output_length_tokens", _either("output_sequence_tokens"), HISTOGRAM, by=_MODEL),
     Rule("gateway_output_tokens", (f"{_F}output_tokens_total",), by=_MODEL, expected=True),
     Rule("gateway_cached_tokens", (f"{_F}cached_tokens_sum",), by=_MODEL),
     Rule("gateway_requests", (f"{_F}requests_total",), by={**_MODEL, "status": "status"}, expected=True),

@@ -30,7 +30,7 @@ class Rule:
         names (how many names a label of the newest series holds).
     where: label → allowed values; a series without the label passes only if "" is allowed; "*" is any value but none.
     by: raw label → attribute kept on the canonical point. attributes: constant ones that are added.
-    over: how a gauge's ranks become one number: sum, mean, max, first.
+    over: how a gauge's ranks become one number: sum, mean, max, first; a counter's: sum or mean.
     scale: factor to base units. floor, ceiling: values below or from there on are sentinels and mean missing.
     sum_as, count_as: canonical counters fed by a histogram's sum and count.
     unless: families; a page that has one of them says it better and the rule is skipped.
@@ -146,6 +146,12 @@ def normal(name: str) -> str:
         if rest != plain and rest.startswith(("vllm_", "sglang_", "trtllm_", "lmcache_")):
             return rest
     return plain
+
+
+def per_gpu_estimates(engine: str) -> tuple[Rule, ...]:
+    """Return the rules of the estimates that vLLM and SGLang share; flat 0 where the engine's flag for them is off."""
+    names = ("estimated_flops_per_gpu", "estimated_read_bytes_per_gpu", "estimated_write_bytes_per_gpu")
+    return tuple(Rule(name, (f"{engine}:{name}_total",), over="mean", every_rank=True) for name in names)
 
 
 @lru_cache(maxsize=4096)

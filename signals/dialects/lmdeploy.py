@@ -31,6 +31,7 @@ RULES: tuple[Rule, ...] = (
     Rule("spec_accepted_tokens", ("lmdeploy:spec_decode_num_accepted_tokens_total",)),
     Rule("spec_accepted_by_position", ("lmdeploy:spec_decode_num_accepted_tokens_per_pos_total",),
          by={"position": "position"}),
+    Rule("spec_accept_ratio", ("lmdeploy:spec_decode_mean_accept_rate",), GAUGE, over="mean", floor=0.0),
     Rule("spec_accept_length", ("lmdeploy:spec_decode_mean_accept_length",), GAUGE, over="mean", floor=0.0),
     Rule("ttft_seconds", ("lmdeploy:time_to_first_token_seconds",), HISTOGRAM, count_as="first_tokens", expected=True),
     Rule("itl_seconds", ("lmdeploy:iter_token_latency",), HISTOGRAM),
@@ -47,7 +48,7 @@ RULES: tuple[Rule, ...] = (
 IGNORED = families(
     "lmdeploy:",
     """backend_config_info num_requests_succeeded num_requests_failed num_api_requests_routed prefix_cache_hit_rate
-    spec_decode_mean_accept_rate spec_decode_per_position_accept_rate request_cached_tokens request_cache_hit_ratio
+    spec_decode_per_position_accept_rate request_cached_tokens request_cache_hit_ratio
     request_inference_time_seconds""",
 )
 

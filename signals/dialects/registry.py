@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from signals.dialects.dcgm import DCGM
 from signals.dialects.dynamo import DYNAMO
 from signals.dialects.dynamo_worker import DYNAMO_WORKER
+from signals.dialects.envoy_aigw import ENVOY_AIGW
 from signals.dialects.epp import EPP
 from signals.dialects.form import Dialect, normal
 from signals.dialects.litellm import LITELLM
@@ -16,6 +17,7 @@ from signals.dialects.lmdeploy import LMDEPLOY
 from signals.dialects.mooncake import MOONCAKE
 from signals.dialects.ray_serve import RAY_SERVE
 from signals.dialects.sglang import SGLANG
+from signals.dialects.smg import SMG
 from signals.dialects.tgi import TGI
 from signals.dialects.triton import TRITON
 from signals.dialects.trtllm import TRTLLM
@@ -28,8 +30,8 @@ from signals.spans import RequestHalf, Span
 DIALECTS: dict[str, Dialect] = {
     dialect.engine: dialect
     for dialect in (
-        DYNAMO, DYNAMO_WORKER, LITELLM, EPP, VLLM, SGLANG, TRTLLM, LLAMACPP, TRITON, LMDEPLOY, TGI, RAY_SERVE, LMCACHE,
-        MOONCAKE, DCGM,
+        DYNAMO, DYNAMO_WORKER, LITELLM, EPP, SMG, ENVOY_AIGW, VLLM, SGLANG, TRTLLM, LLAMACPP, TRITON, LMDEPLOY, TGI,
+        RAY_SERVE, LMCACHE, MOONCAKE, DCGM,
     )
 }  # fmt: skip
 

@@ -8,7 +8,7 @@ priority scheduling the total is the series with an empty priority; `cached_toke
 
 from __future__ import annotations
 
-from signals.dialects.form import GAUGE, HISTOGRAM, VALUE, Dialect, Rule, families
+from signals.dialects.form import GAUGE, HISTOGRAM, VALUE, Dialect, Rule, families, per_gpu_estimates
 from signals.dialects.sglang_requests import halves, line
 from signals.pages import Series
 
@@ -45,6 +45,7 @@ RULES: tuple[Rule, ...] = (
     _gauge("adapter_slots", "lora_pool_slots_total"),
     Rule("startup_phase_seconds", ("sglang:startup_time_seconds",), GAUGE, by={"phase": "phase"}, over="max"),
     _gauge("spec_draft_count", "spec_num_draft_tokens", over="max"),
+    Rule("spec_accept_ratio", ("sglang:spec_accept_rate",), GAUGE, over="mean", floor=0.0),
     _gauge("spec_accept_length", "spec_accept_length", over="mean"),
     _gauge("kv_tier_used_tokens", "hicache_host_used_tokens", **_HOST),
     _gauge("kv_tier_capacity_tokens", "hicache_host_total_tokens", **_HOST),
@@ -72,6 +73,7 @@ RULES: tuple[Rule, ...] = (
     _counter("finished", "num_requests_total"),
     _counter("finished_by_reason", "num_aborted_requests_total", "num_aborted_requests", reason="abort"),
     Rule("http_requests", ("sglang:http_responses_total",), by={"status_code": "status"}),
+    *per_gpu_estimates("sglang"),
     _counter("spec_drafts", "spec_verify_calls_total"),
     _counter("structured_requests", "num_so_requests_total"),
     _counter("grammar_requests", "num_grammar_total"),
@@ -117,7 +119,7 @@ IGNORED = families(
 gen_throughput cache_hit_rate utilization fwd_occupancy new_token_ratio is_cuda_graph decode_sum_seq_lens
 full_token_usage swa_token_usage mamba_usage num_used_tokens kv_available_tokens kv_evictable_tokens kv_used_tokens
 swa_available_tokens swa_evictable_tokens swa_used_tokens mamba_available_tokens mamba_evictable_tokens
-mamba_used_tokens spec_accept_rate spec_cap_length spec_block_accept_length spec_num_steps num_retracted_reqs
+mamba_used_tokens  spec_cap_length spec_block_accept_length spec_num_steps num_retracted_reqs
 num_retracted_input_tokens num_retracted_output_tokens num_prefill_retries num_decode_host_receive_queue_reqs
 num_decode_host_receive_reqs num_decode_deferred_kv_release_reqs decode_deferred_kv_release_seconds
 decode_deferred_kv_release pending_prealloc_token_usage prealloc_full_token_usage prealloc_swa_token_usage
@@ -130,8 +132,7 @@ storage_prefetch_hit_tokens uncached_prompt_tokens_histogram kv_transfer_speed_g
 kv_transfer_alloc_ms eviction_duration_seconds hicache_backup_duration_seconds hicache_backup_dropped_tokens
 hicache_dropped_tokens hicache_host_mamba_used_states hicache_host_mamba_total_states prefetch_pgs backup_pgs
 prefetch_bandwidth backup_bandwidth num_streaming_sessions streaming_session_held_tokens process_cpu_seconds
-http_requests http_requests_active func_latency_seconds estimated_flops_per_gpu estimated_read_bytes_per_gpu
-estimated_write_bytes_per_gpu routing_keys_active max_running_requests_under_SLO
+http_requests http_requests_active func_latency_seconds routing_keys_active max_running_requests_under_SLO
 """,
 )
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from signals.dialects import lmcache
-from signals.dialects.form import GAUGE, HISTOGRAM, INFO, NAMES, Dialect, Rule, families
+from signals.dialects.form import GAUGE, HISTOGRAM, INFO, NAMES, Dialect, Rule, families, per_gpu_estimates
 from signals.dialects.genai import latency_half
 from signals.pages import Series
 from signals.spans import RequestHalf, Span
@@ -113,6 +113,7 @@ RULES: tuple[Rule, ...] = (
         by={"operation": "operation"},
     ),
     Rule("http_requests", ("http_requests",), by={"status": "status"}),
+    *per_gpu_estimates("vllm"),
     Rule("adapters_running", ("vllm:lora_requests_info",), NAMES, facts={"running_lora_adapters": "adapters"}),
     Rule("adapters_waiting", ("vllm:lora_requests_info",), NAMES, facts={"waiting_lora_adapters": "adapters"}),
     Rule(
@@ -134,7 +135,7 @@ RULES: tuple[Rule, ...] = (
 #: Families that are known and say nothing that a canonical signal needs; a trailing * stands for any rest.
 IGNORED = families(
     "vllm:",
-    """mm_cache_queries mm_cache_hits prompt_tokens_cached estimated_* request_inference_time_seconds request_params_*
+    """mm_cache_queries mm_cache_hits prompt_tokens_cached request_inference_time_seconds request_params_*
     request_max_num_generation_tokens request_num_preemptions request_prefill_kv_computed_tokens kv_block_*
     corrupted_requests watermark_requests tool_call_parser_invocations websocket_* sleep_mode_operation*
     rl_weight_update_operations_in_flight diffusion_* nixl_* mooncake_* kv_offload_* simple_kv_offload_* hisparse_*
