@@ -163,7 +163,7 @@ class _Metrics:
     def up(self, attributes: Attributes, level: float) -> None:
         """Add the point that every group of a scrape has, whatever else is missing."""
         constant = tag(4, FIXED64) + struct.pack("<d", level)
-        self._add(wire.UP, 5, [*hole(3, "Q", TIME), constant, key_values(7, attributes)])
+        self._add(wire.UP, 5, [*hole(2, "Q", START), *hole(3, "Q", TIME), constant, key_values(7, attributes)])
 
     def gauge(self, name: str, attributes: Attributes, place: int) -> None:
         point = [*hole(3, "Q", TIME), *hole(4, "d", place), key_values(7, attributes)]

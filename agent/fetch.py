@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -20,6 +21,7 @@ from signals.errors import ConfigError, TooLargeError, UnreachableError
 REDIRECTS = 3
 MOVED = frozenset({301, 302, 303, 307, 308})
 CHUNK = 1 << 18
+_ERRNO = re.compile(r"\[Errno -?\d+\] (.*)$")
 #: Text format first: the OpenMetrics parser is slower, and vLLM ignores the header anyway.
 ACCEPT = "text/plain;version=0.0.4;q=1,application/openmetrics-text;version=1.0.0;q=0.2,*/*;q=0.1"
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1", "[::1]"})
@@ -190,4 +192,5 @@ def _reason(error: Exception) -> str:
     while isinstance(inner, MaxRetryError) and inner.reason is not None:
         inner = inner.reason
     text = str(inner)
-    return text.rpartition(">: ")[2] or text or type(inner).__name__
+    numbered = _ERRNO.search(text)
+    return (numbered[1] if numbered else text.rpartition(">: ")[2] or text) or type(inner).__name__

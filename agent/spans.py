@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING
 
 from agent.encode import Batch, identity_attributes
 from agent.httpserver import Request, Response
-from agent.privacy import keeps
 from agent.protobuf import key_values
 from agent.spool import TRACES, Spool
 from signals import wire
 from signals.errors import PayloadError
+from signals.privacy import keeps
 from signals.records import Identity
 
 if TYPE_CHECKING:  # protobuf's messages are loaded when the first span comes

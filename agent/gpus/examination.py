@@ -1,7 +1,9 @@
-"""Examines the GPUs for `doctor`: driver, performance counters, who may read them; opens the driver only for a moment."""
+"""Examines the GPUs for `doctor`: driver, performance counters, who may read them; waits for no hung GPU."""
 
 from __future__ import annotations
 
+import threading
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +12,7 @@ from agent.gpus.form import ERROR, REFUSED, SUPPORTED, UNSUPPORTED, Tick
 from agent.gpus.gpm import GpmReader
 from agent.gpus.nvml import MISMATCH, NO_LIBRARY, UNLOADED, Device, Driver, DriverError
 
+HUNG_SECONDS = 3.0
 RESTRICTED = "RmProfilingAdminOnly: 1"
 REMEDIES = {
     REFUSED: "give the agent CAP_SYS_ADMIN (CAP_PERFMON from driver R565), or load the driver with "
@@ -50,16 +53,23 @@ def examine_gpus(driver: Driver | None, root: Path, wait: float = 0.15) -> Itera
     note = f"driver {version}, {count} GPUs" + (", counters restricted to administrators" if restricted else "")
     yield Found("gpu driver", True, note)
     for index in range(count):
-        try:
-            device = driver.device(index)
-            state = _counters(device, wait)
-        except DriverError as error:
-            yield Found(f"gpu {index}", False, f"{error}", "reset or drain it; the agent goes on with the others")
-            continue
-        yield Found(
-            f"gpu {index}", state in {SUPPORTED, UNSUPPORTED}, f"{device.name}: {NOTES[state]}", REMEDIES.get(state, "")
-        )
-    driver.close()
+        found: list[Found] = []
+        thread = threading.Thread(target=_one, args=(driver, index, wait, found), daemon=True)
+        thread.start()
+        thread.join(HUNG_SECONDS)
+        yield found[0] if found else Found(f"gpu {index}", False, "the driver does not answer", "drain and reset it")
+
+
+def _one(driver: Driver, index: int, wait: float, found: list[Found]) -> None:
+    """Examine one GPU; called in a thread of its own."""
+    try:
+        device = driver.device(index)
+        state = _counters(device, wait)
+    except DriverError as error:
+        found.append(Found(f"gpu {index}", False, str(error), "drain and reset it; the agent goes on with the others"))
+        return
+    good = state in {SUPPORTED, UNSUPPORTED}
+    found.append(Found(f"gpu {index}", good, f"{device.name}: {NOTES[state]}", REMEDIES.get(state, "")))
 
 
 def _no_driver(error: DriverError) -> Found:
@@ -72,8 +82,6 @@ def _no_driver(error: DriverError) -> Found:
 
 def _counters(device: Device, wait: float) -> str:
     """Return what the performance counters of one GPU say to two samples."""
-    import time
-
     reader = GpmReader()
     for number in range(2):
         reader.read(device, Tick(time.monotonic(), number))

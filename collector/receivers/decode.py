@@ -19,7 +19,7 @@ from opentelemetry.proto.metrics.v1.metrics_pb2 import (
 from signals import wire
 from signals.errors import PayloadError
 from signals.readings import Attributes, HistogramIncrement, Increments
-from signals.records import FAILED, HostRows, Identity, Scrape, Target
+from signals.records import FAILED, GONE, HostRows, Identity, Scrape, Target
 
 Group = tuple[str | None, str | None]
 #: Views whose rows travel as `sloscope.<view>.<column>` points.
@@ -67,7 +67,7 @@ def decode_resource(message: ResourceMetrics) -> Scrape | HostRows:
             start_ns = max(start_ns, point.start_time_unix_nano)
             attributes = attributes_of(point.attributes)
             key = (attributes.pop(wire.POINT_MODEL, None), attributes.pop(wire.POINT_ROLE, None))
-            if metric.name == wire.UP and have[wire.SCRAPE_STATE] == FAILED:
+            if metric.name == wire.UP and have[wire.SCRAPE_STATE] in {FAILED, GONE}:
                 continue
             group = groups.setdefault(key, _Group())
             group.add(metric, signal, tuple(sorted(attributes.items())), point)
