@@ -48,7 +48,7 @@ class AutoscalingInputs(PlannerInputs):
         _OWN,
     )
     burst_quantile: float = number(0.99, "ratio", 0, 1, "Share of windows that standby must cover.", _OWN)
-    mean_requests_per_second: float = number(200, "requests/s", 1e-4, 1e7, "Arrivals over the whole time.", _DESIGN)
+    observed_requests_per_second: float = number(200, "requests/s", 1e-4, 1e7, "Arrivals over the whole time.", _DESIGN)
     observed_concurrency: float = number(
         2400, "requests", 0, 1e9, "Requests in the system over the same time.", "Little's law itself"
     )
@@ -75,15 +75,15 @@ class AutoscalingInputs(PlannerInputs):
             Verdict(
                 "a cold start keeps up with the growth without standby",
                 standby == 0,
-                f"traffic grows {growth:.0%} during a cold start of {self.cold_start_seconds:g} s",
+                f"traffic grows {growth:.0%} during a cold start of {self.cold_start_seconds:.3g} s",
             ),
         )
         headline = (
-            f"{needed:.1f} instances for {concurrency:,.0f} requests in flight; keep {standby} on hot standby, "
+            f"{needed:.3g} instances for {concurrency:,.0f} requests in flight; keep {standby} on hot standby, "
             f"since traffic grows {growth:.0%} during a cold start"
         )
         loads = {"object_store": object_store, "nvme": nvme, "rdma": rdma}
-        mean = self.mean_requests_per_second * self.mean_latency_seconds
+        mean = self.observed_requests_per_second * self.mean_latency_seconds
         gap = self.observed_concurrency / mean - 1
         verdicts += (
             Verdict(

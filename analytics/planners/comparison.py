@@ -12,6 +12,8 @@ __all__ = ["Comparison", "compare"]
 
 #: Inputs named in verdicts; all broken ones are in `broken`.
 _NAMED = 5
+#: Inputs that are observations to hold against the plan, not assumptions of it.
+_OBSERVED = "observed_"
 #: A move smaller than this is not worth naming.
 _VISIBLE = 0.001
 
@@ -29,10 +31,16 @@ def compare(
 ) -> Comparison:
     """Return the broken assumptions, each with the step that it alone moves most."""
     base = assumed.plan()
-    rows: list[tuple[float, dict[str, object], Verdict]] = []
+    rows: list[tuple[bool, float, dict[str, object], Verdict]] = []
     for entry in fields(assumed):  # type: ignore[arg-type]  # every PlannerInputs is a dataclass
         found = estimates.get(entry.name)
-        if found is None or found.low is None or found.high is None or isinstance(found.value, tuple):
+        if (
+            entry.name.startswith(_OBSERVED)
+            or found is None
+            or found.low is None
+            or found.high is None
+            or isinstance(found.value, tuple)
+        ):
             continue
         before = float(getattr(assumed, entry.name))
         if found.low <= before <= found.high:
@@ -51,9 +59,9 @@ def compare(
             "step_before": was if step else None,
             "step_after": becomes if step else None,
         }
-        rows.append((size, row, Verdict(f"the assumed {entry.name} holds", False, because)))
-    rows.sort(key=lambda each: -each[0])
-    return Comparison(tuple(row for _, row, _ in rows), tuple(verdict for _, _, verdict in rows[:_NAMED]))
+        rows.append((step == planner.decides, size, row, Verdict(f"the assumed {entry.name} holds", False, because)))
+    rows.sort(key=lambda each: each[:2], reverse=True)
+    return Comparison(tuple(row for *_, row, _ in rows), tuple(verdict for *_, verdict in rows[:_NAMED]))
 
 
 def _move(decides: str, before: Plan, after: Plan) -> tuple[float, str, float, float]:
@@ -65,7 +73,7 @@ def _move(decides: str, before: Plan, after: Plan) -> tuple[float, str, float, f
             size = abs(becomes - was) / max(abs(was), abs(becomes), 1e-300)
             if size > _VISIBLE and old.name == decides:
                 return size, old.name, was, becomes
-            if size > largest[0]:
+            if was != 0 and size > largest[0]:
                 largest = (size, old.name, was, becomes)
     return largest
 

@@ -79,12 +79,12 @@ class MultiLoraInputs(PlannerInputs):
             Verdict(
                 "weight reads stay below a quarter of the base",
                 most < 0.25,
-                f"{max(self.distinct_adapters):g} distinct adapters read {most:.0%} of the base",
+                f"{max(self.distinct_adapters):.3g} distinct adapters read {most:.0%} of the base",
             ),
         )
         headline = (
             f"One adapter is {size / 2**20:,.0f} MiB: {resident} stay on the GPU, a swap takes {swap * 1e3:.1f} ms, "
-            f"{max(self.distinct_adapters):g} distinct adapters in a batch read {most:.0%} of the base"
+            f"{max(self.distinct_adapters):.3g} distinct adapters in a batch read {most:.0%} of the base"
         )
         return Plan(PLANNER.name, self, steps + extra, verdicts, headline)
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from analytics.planners.form import Plan, PlannerInputs, Step, StepValue, Verdict, named, number, numbers, whole
 from analytics.planners.planner import Monotone, Planner
-from analytics.planners.region_loss import Region, daily_requests, deferrable_room, loss_of
+from analytics.planners.region_loss import Region, daily_requests, deferrable_room, loss_of, place_deferrable
 from analytics.planners.relay import chain_seconds
 
 __all__ = ["PLANNER", "MultiRegionInputs"]
@@ -130,10 +130,19 @@ class MultiRegionInputs(PlannerInputs):
             *self._shift(),
         )
         room = deferrable_room(regions, self.trough_ratio, kept, self.ceiling_ratio)
+        placed = place_deferrable(regions, self.trough_ratio, self.deferrable_ratio)
         deferred = self.deferrable_ratio * daily_requests(regions, self.trough_ratio)
         steps += (
             Step("deferrable_requests_per_day", deferred, "requests", "share that can wait x requests of a day"),
             Step("deferrable_room_per_day", room, "requests", "under the ceiling beside interactive load, all regions"),
+            Step(
+                "utilisation_with_deferral",
+                placed.level,
+                "ratio",
+                "highest load / capacity when deferrable work fills the troughs of all regions evenly",
+            ),
+            Step("deferrable_share_by_region", placed.shares, "ratio", "where deferrable work then runs"),
+            Step("deferrable_share_moved", placed.moved_ratio, "ratio", "deferrable work that changes region"),
         )
         verdicts = (
             Verdict(

@@ -8,7 +8,16 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Loss", "Region", "daily_requests", "deferrable_room", "load_by_hour", "loss_of"]
+__all__ = [
+    "Loss",
+    "Placement",
+    "Region",
+    "daily_requests",
+    "deferrable_room",
+    "load_by_hour",
+    "loss_of",
+    "place_deferrable",
+]
 
 Floats = npt.NDArray[np.float64]
 HOURS = 24
@@ -34,6 +43,15 @@ class Loss:
     utilisation: float
     served_ratio: float
     worst_utc_hour: int
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """Deferrable work spread into troughs: the highest load over capacity, where it runs, and how much moved."""
+
+    level: float
+    shares: dict[str, float]
+    moved_ratio: float
 
 
 def load_by_hour(region: Region, trough_ratio: float) -> Floats:
@@ -80,3 +98,27 @@ def deferrable_room(regions: Mapping[str, Region], trough_ratio: float, kept_rat
             for region in regions.values()
         )
     )
+
+
+def place_deferrable(regions: Mapping[str, Region], trough_ratio: float, deferrable_ratio: float) -> Placement:
+    """Return where deferrable work runs when it fills the emptiest hours of all regions to one level."""
+    if not regions:
+        return Placement(0.0, {}, 0.0)
+    loads = {name: load_by_hour(region, trough_ratio) for name, region in regions.items()}
+    kept = {name: load * (1 - deferrable_ratio) for name, load in loads.items()}
+    capacity = {name: region.capacity for name, region in regions.items()}
+    waiting = sum(float(load.sum()) for load in loads.values()) * deferrable_ratio
+    busiest = max(float((kept[name] / capacity[name]).max()) for name in regions)
+    low, high = 0.0, busiest + waiting / min(capacity.values())
+    for _ in range(60):
+        level = (low + high) / 2
+        filled = sum(float(np.maximum(0, capacity[name] * level - kept[name]).sum()) for name in regions)
+        low, high = (level, high) if filled < waiting else (low, level)
+    taken = {name: float(np.maximum(0, capacity[name] * high - kept[name]).sum()) for name in regions}
+    total = sum(taken.values())
+    if waiting <= 0 or total <= 0:
+        return Placement(busiest, dict.fromkeys(regions, 0.0), 0.0)
+    shares = {name: each / total for name, each in taken.items()}
+    own = {name: float(load.sum()) * deferrable_ratio / waiting for name, load in loads.items()}
+    moved = sum(max(0.0, shares[name] - own[name]) for name in regions)
+    return Placement(max(busiest, high), shares, moved)

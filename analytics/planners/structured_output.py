@@ -95,7 +95,7 @@ PLANNER = Planner(
     title="Structured output",
     question="Up to which batch does mask computation hide behind the GPU step?",
     inputs=StructuredOutputInputs,
-    decides="mask_milliseconds",
+    decides="mask_seconds_in_use",
     monotone=(
         Monotone("batch_in_use", "mask_seconds_in_use"),
         Monotone("mask_threads", "mask_seconds_in_use", falls=True),

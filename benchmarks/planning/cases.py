@@ -226,6 +226,7 @@ def _speculation(case: Case) -> None:
     on = rng.random(len(ts)) < 0.7
     tokens = whole(rng, lognormal(rng, 400, 0.8, len(ts))) + 2
     fast, slow = case.draw("on_tpot_seconds", 0.008, 0.015), case.draw("off_tpot_seconds", 0.015, 0.03)
+    case.truth["observed_speedup"] = slow / fast
     seconds = (tokens - 1) * np.where(on, fast, slow) * noisy(rng, len(ts), 0.3)
     case.store.add(
         "requests",
@@ -301,7 +302,7 @@ def _structured_output(case: Case) -> None:
 
 def _autoscaling(case: Case) -> None:
     rng = case.rng
-    ts = case.arrivals(peak="requests_per_second", mean="mean_requests_per_second")
+    ts = case.arrivals(peak="requests_per_second", mean="observed_requests_per_second")
     case.store.add(
         "requests",
         ts,

@@ -23,7 +23,7 @@ DOCS = Path(__file__).parents[2] / "docs"
 GUIDES = sorted((DOCS / "how-to").glob("plan-*.md"))
 REFERENCE = (DOCS / "reference" / "planner-signals.md").read_text(encoding="utf-8")
 BODIES = re.findall(r"<<'JSON'\n(.*?)\nJSON", REFERENCE, re.DOTALL)
-ROW = re.compile(r"^\| `([a-z0-9_.]+)` \| ([^|]+) \| ([^|]+) \|$")
+ROW = re.compile(r"^\| `([a-z0-9_. ]+)` \| ([^|]+) \| ([^|]+) \|$")
 
 
 def _commands(text: str) -> list[tuple[str, dict[str, str], list[tuple[str, str, str]]]]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import exp, hypot
+
 import numpy as np
 
 from analytics.planners.acceptance import acceptance_from_length
@@ -15,6 +17,7 @@ __all__ = [
     "acceptance_rate",
     "draft_cost",
     "draft_tokens",
+    "group_effect",
     "group_tpot",
     "step_base",
     "step_slope",
@@ -77,6 +80,18 @@ def group_tpot(group: str) -> Measure:
         return ratio_of_sums(seconds, tokens, f"{total(tokens):,.0f} tokens with speculation {group}")
 
     return measure
+
+
+def group_effect(telemetry: Telemetry, inputs: PlannerInputs) -> Estimate | None:
+    """Measure time per token of the control group over that with speculation; the interval is that of the logarithm."""
+    on, off = group_tpot("on")(telemetry, inputs), group_tpot("off")(telemetry, inputs)
+    if on is None or off is None or isinstance(on.value, tuple) or isinstance(off.value, tuple):
+        return None
+    if on.value <= 0 or off.value <= 0 or on.high is None or off.high is None:
+        return None
+    half = hypot((on.high - on.value) / on.value, (off.high - off.value) / off.value)
+    ratio = off.value / on.value
+    return Estimate(ratio, ratio * exp(-half), ratio * exp(half), f"{off.basis}; {on.basis}")
 
 
 def step_base(telemetry: Telemetry, _: PlannerInputs) -> Estimate | None:

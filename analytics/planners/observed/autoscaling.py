@@ -85,7 +85,7 @@ OBSERVER = Observer(
         "nvme_bytes_per_second": signal_ratio("weight_load_bytes", "weight_load_seconds_sum", "nvme"),
         "rdma_bytes_per_second": signal_ratio("weight_load_bytes", "weight_load_seconds_sum", "rdma"),
         "requests_per_second": peak_rate,
-        "mean_requests_per_second": mean_rate(),
+        "observed_requests_per_second": mean_rate(),
         "mean_latency_seconds": request_ratio("e2e_seconds", "e2e_rows", "mean"),
         "requests_per_second_per_instance": throughput("busy_finished", "busy_seconds"),
         "traffic_growth_ratio": _growth,

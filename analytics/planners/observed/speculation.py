@@ -7,17 +7,18 @@ from analytics.planners.observed.acceptance import (
     acceptance_rate,
     draft_cost,
     draft_tokens,
+    group_effect,
     group_tpot,
     step_base,
     step_slope,
 )
-from analytics.planners.observed.measures import Observer
+from analytics.planners.observed.measures import Observer, table
 
 __all__ = ["OBSERVER"]
 
 OBSERVER = Observer(
     planner="speculation",
-    queries=("plan_engine_blocks", "plan_signal_blocks", "plan_spec_groups", "plan_spec_domains"),
+    queries=("plan_engine_blocks", "plan_signal_blocks", "plan_spec_groups", "plan_spec_domains", "plan_spec_versions"),
     measures={
         "draft_cost_ratio": draft_cost,
         "acceptance_rate": acceptance_rate,
@@ -27,5 +28,8 @@ OBSERVER = Observer(
         "acceptance_by_domain": acceptance_by_domain,
         "on_tpot_seconds": group_tpot("on"),
         "off_tpot_seconds": group_tpot("off"),
+        "observed_speedup": group_effect,
+        "accepted_per_step_by_group": table("plan_spec_versions", "version", "accepted_per_step", "by model version"),
+        "draft_tokens_by_group": table("plan_spec_versions", "version", "draft_tokens", "by model version"),
     },
 )

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from analytics.planners.region_loss import Region, daily_requests, deferrable_room, load_by_hour, loss_of
+from analytics.planners.region_loss import (
+    Region,
+    daily_requests,
+    deferrable_room,
+    load_by_hour,
+    loss_of,
+    place_deferrable,
+)
 from analytics.planners.relay import chain_seconds
 
 
@@ -60,3 +67,21 @@ def test_deferred_work_fits_under_the_ceiling_only() -> None:
 @pytest.mark.parametrize("hops", [1, 3, 12])
 def test_a_relay_takes_one_copy_and_a_chunk_for_each_further_hop(hops: int) -> None:
     assert chain_seconds(100e9, 1e9, 1e9, hops) == pytest.approx(100 + hops - 1)
+
+
+def test_deferrable_work_moves_to_where_it_is_night() -> None:
+    regions = {
+        "east": Region("east", 100.0, 90.0, 3.0, 0, 0.0),
+        "west": Region("west", 300.0, 90.0, 15.0, 1, 0.0),
+    }
+    placed = place_deferrable(regions, 0.2, 0.3)
+    assert sum(placed.shares.values()) == pytest.approx(1)
+    assert placed.shares["west"] > placed.shares["east"]
+    assert placed.moved_ratio > 0
+    assert placed.level < 0.9
+
+
+def test_nothing_deferrable_moves_nothing() -> None:
+    placed = place_deferrable(_even(3, 0.5), 0.3, 0.0)
+    assert placed.moved_ratio == 0
+    assert placed.level == pytest.approx(0.5)
