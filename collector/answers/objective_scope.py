@@ -34,16 +34,16 @@ def count_parameters(objective: Objective) -> dict[str, object]:
         limits[f"{metric}_limits"] = [
             None if threshold is None else threshold.limit(bucket) for bucket in (*LENGTH_BUCKETS, None)
         ]
-    left_out = objective.exclusions
-    excluded: dict[str, object] = {
-        "excluded_name": [exclusion.name for exclusion in left_out],
-        "excluded_from": [exclusion.start for exclusion in left_out],
-        "excluded_until": [exclusion.end for exclusion in left_out],
-    }
-    for name in DIMENSIONS:
-        kept = [exclusion.only.get(name) for exclusion in left_out]
-        excluded[f"excluded_{name}"] = [None if values is None else list(values) for values in kept]
-    return {**scope_parameters(objective), **limits, **excluded, "buckets": list(LENGTH_BUCKETS)}
+    exclusions = [
+        {
+            "name": exclusion.name,
+            "opens": exclusion.start,
+            "closes": exclusion.end,
+            **{f"{name}s": None if (kept := exclusion.only.get(name)) is None else list(kept) for name in DIMENSIONS},
+        }
+        for exclusion in objective.exclusions
+    ]
+    return {**scope_parameters(objective), **limits, "exclusions": exclusions, "buckets": list(LENGTH_BUCKETS)}
 
 
 def pages_can_answer(objective: Objective) -> bool:

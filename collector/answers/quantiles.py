@@ -14,7 +14,7 @@ from collector.store.reader import Columns, Reader
 from signals.bins import LN_GAMMA, ZERO_BIN
 
 #: Above this many requests quantiles come from bins (within 1 %) instead of every value.
-EXACT_LIMIT = 1_000_000
+EXACT_LIMIT = 200_000
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,33 +1,30 @@
 -- Shows by model what can be seen of it: recorded and engine-counted requests, the last good scrape and request.
 with timed as (
     select
-        model, status, ts,
+        model, status,
         case source when 'gateway' then 2 when 'joined' then 2 when 'engine' then 0 else 1 end as source_rank,
         coalesce(finished_at, ts + to_microseconds(cast(round(e2e_seconds * 1e6) as bigint)), ts) as moment
     from requests
     where ts >= cast($since as timestamptz) - interval 1 day and ts < cast($until as timestamptz)
 ),
-events as (
-    select *, date_trunc('hour', moment) as hour
-    from timed
-    where moment >= cast($since as timestamptz) and moment < cast($until as timestamptz)
-),
-sources as (
-    select model, hour, max(source_rank) as source_rank
-    from events
-    group by model, hour
-),
-recorded as (
+counted as (
     select
-        events.model,
+        model, date_trunc('hour', moment) as hour, source_rank,
         count(*) filter (where status = 'ok') as recorded,
         max(moment) as newest_request
-    from events
-    join sources
-        on events.model is not distinct from sources.model
-        and events.hour = sources.hour
-        and events.source_rank = sources.source_rank
-    group by events.model
+    from timed
+    where moment >= cast($since as timestamptz) and moment < cast($until as timestamptz)
+    group by all
+),
+ranked as (
+    select model, recorded, newest_request, source_rank, max(source_rank) over (partition by model, hour) as best_rank
+    from counted
+),
+recorded as (
+    select model, cast(sum(recorded) as bigint) as recorded, max(newest_request) as newest_request
+    from ranked
+    where source_rank = best_rank
+    group by model
 ),
 scraped as (
     select
