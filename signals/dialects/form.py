@@ -31,7 +31,7 @@ class Rule:
     where: label → allowed values; a series without the label passes only if "" is allowed; "*" is any value but none.
     by: raw label → attribute kept on the canonical point. attributes: constant ones that are added.
     over: how a gauge's ranks become one number: sum, mean, max, first; a counter's: sum or mean.
-    scale: factor to base units. floor, ceiling: values below or from there on are sentinels and mean missing.
+    scale: factor to base units. floor, ceiling: values below the one or from the other up are sentinels for missing.
     sum_as, count_as: canonical counters fed by a histogram's sum and count.
     unless: families; a page that has one of them says it better and the rule is skipped.
     every_rank: add up the ranks that repeat other counts too: each reports a share of this one.

@@ -24,7 +24,16 @@ RULES: tuple[Rule, ...] = (
 MOONCAKE = Dialect(
     engine="mooncake",
     title="Mooncake store",
-    prefixes=("master_", "mooncake_", "mem_cache_", "file_cache_"),
+    prefixes=(
+        "master_allocated_",
+        "master_total_capacity_",
+        "master_key_",
+        "master_evicted_",
+        "master_put_",
+        "mooncake_",
+        "mem_cache_hit_",
+        "file_cache_hit_",
+    ),
     rules=RULES,
     ignored=("master_*", "mooncake_*", "mem_cache_*", "file_cache_*"),
     tested=False,

@@ -12,6 +12,8 @@ from signals.dialects.form import Dialect
 from signals.pages import Layout, Page
 from signals.readings import PageReading, Reading
 
+#: Unix time within 6 % from 2023 to 2030: enough to tell a sum of up to eight processes' times from one time.
+UNIX_TIME = 1.8e9
 #: Compiled plans by layout, shared by the targets whose pages have one shape.
 _PLANS: WeakKeyDictionary[Layout, list[tuple[Dialect, str | None, str | None, Plan]]] = WeakKeyDictionary()
 
@@ -54,6 +56,11 @@ class PageReader:
         return found
 
 
+def _moment(value: float) -> float:
+    """Return the Unix time in a value that may be the sum of several processes' times (a multiprocess page adds up)."""
+    return value / max(1, round(value / UNIX_TIME)) if isfinite(value) else 0.0
+
+
 def _with_known_shapes(plan: Plan, earlier: Plan) -> Plan:
     """Return a plan whose unchanged shapes are the earlier plan's own: a new gauge must not look like new counters."""
     shapes = {group.shape.keys: group.shape for group in earlier.groups}
@@ -68,7 +75,7 @@ def _with_known_shapes(plan: Plan, earlier: Plan) -> Plan:
 
 def _gauge(plan: GaugePlan, values: list[float]) -> float | None:
     if plan.names_in:
-        newest = max(range(len(plan.places)), key=lambda i: values[plan.places[i]])
+        newest = max(range(len(plan.places)), key=lambda i: _moment(values[plan.places[i]]))
         return float(plan.names_in[newest])
     raw = (
         [max(values[place] for place in places) for places in plan.twins]

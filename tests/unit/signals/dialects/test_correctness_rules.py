@@ -162,6 +162,14 @@ def test_only_the_newest_adapter_series_counts_however_many_are_left_over() -> N
     assert (found["adapters_running"], found["adapters_waiting"]) == (0.0, 1.0)
 
 
+def test_the_newest_adapter_series_is_found_where_processes_times_are_added_up() -> None:
+    text = (
+        'vllm:lora_requests_info{running_lora_adapters="a,b",waiting_lora_adapters=""} 3590000000\n'
+        'vllm:lora_requests_info{running_lora_adapters="c",waiting_lora_adapters=""} 1795000500\n'
+    )
+    assert gauges(read("vllm", text))["adapters_running"] == 1.0
+
+
 def test_old_and_new_names_on_one_page_are_read_once() -> None:
     text = (
         'vllm:kv_cache_usage_perc{engine="0",model_name="m"} 0.4\n'
