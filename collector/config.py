@@ -54,7 +54,17 @@ class CollectorConfig:
     sql_at_once: int = _setting(2, "SQL queries that run at the same time; one per client", 1)
     answer_seconds: float = _setting(60.0, "time of one answer", 0.1)
     stale_seconds: float = _setting(120.0, "ingest older than this shows in /readyz", 1)
-    jobs: bool = _setting(True, "run the scheduled jobs: roll-ups, objectives, decisions, forecasts, incidents")
+    jobs: bool = _setting(True, "run the scheduled jobs: joins, objectives, decisions, alerts, incidents, upkeep")
+    alertmanager_url: str = _setting("", "Alertmanager that alerts go to, e.g. http://alertmanager:9093")
+    webhooks: str = _setting("", "file of webhook URLs that alerts go to, one a line")
+    dashboard_url: str = _setting("", "address of the dashboard, for links in alerts")
+    keep_requests_days: int = _setting(7, "days that raw requests are kept", 1)
+    keep_samples_days: int = _setting(14, "days that engine, GPU, host and other samples are kept", 1)
+    keep_minute_bins_days: int = _setting(30, "days that latency bins by minute are kept", 1)
+    keep_5minute_bins_days: int = _setting(180, "days that latency bins by 5 minutes are kept", 1)
+    keep_hour_bins_days: int = _setting(730, "days that latency bins by hour are kept", 1)
+    keep_counts_days: int = _setting(400, "days that objective counts by minute are kept", 1)
+    archive: str = _setting("", "folder for Parquet files of what leaves the store; the views go on showing it")
 
     @property
     def is_loopback(self) -> bool:

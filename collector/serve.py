@@ -48,6 +48,12 @@ def serve(config: CollectorConfig, stderr: TextIO = sys.stderr, ready: Callable[
         services = build_services(config)
         closing.callback(services.store.close)
         closing.callback(services.writer.close)
+        if config.jobs:
+            from collector.jobs.build import build_scheduler
+
+            scheduler = build_scheduler(services)
+            scheduler.start()
+            closing.callback(scheduler.stop)
         listener = _bind(config)
         closing.callback(listener.close)
         url = _url(config, listener)

@@ -16,17 +16,9 @@ from collector.store.batch import HalfBatch
 from signals import wire
 from signals.dialects import registry
 from signals.errors import PayloadError
+from signals.privacy import keeps
 from signals.records import Identity
 from signals.spans import Scalar, Span
-
-#: Attributes that may hold prompts, outputs or personal data: dropped before anything looks at a span.
-PRIVATE_PARTS = (
-    "messages", "prompt.", "completion.", "input.value", "output.value", "system_instructions", "tool.definitions",
-    "choices", "content", ".prompt", "request_body", "response_body", "email", "client_ip", "api_key",
-    "authorization", "cookie",
-)  # fmt: skip
-#: Longest attribute text that can be a name, an id or a JSON list of reasons.
-MAX_TEXT = 512
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,27 +104,13 @@ def plain_span(span: OtlpSpan, scope: str, resource: dict[str, Scalar]) -> Span:
 
 
 def scalars(pairs: Iterable[KeyValue]) -> dict[str, Scalar]:
-    """Return text, number and boolean attributes; private ones, lists of other things, and long texts are left out."""
+    """Return text, number and boolean attributes; what may hold message text or names a person is left out."""
     found: dict[str, Scalar] = {}
     for pair in pairs:
-        if is_private(pair.key):
-            continue
         value = scalar(pair.value)
-        if value is not None and not (isinstance(value, str) and len(value) > MAX_TEXT):
+        if value is not None and keeps(pair.key, value if isinstance(value, str) else None):
             found[pair.key] = value
     return found
-
-
-def is_private(key: str) -> bool:
-    """Return whether an attribute of this name may hold message text or personal data.
-
-    >>> is_private("gen_ai.input.messages"), is_private("gen_ai.usage.prompt_tokens")
-    (True, False)
-    """
-    lowered = key.lower()
-    if lowered.startswith("metadata.user_api_key_team"):
-        return False
-    return any(part in lowered for part in PRIVATE_PARTS)
 
 
 def scalar(value: AnyValue) -> Scalar | None:

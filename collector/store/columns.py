@@ -117,7 +117,7 @@ class _Rows:
         self._numbers = batch.numbers
         self._counts = batch.counts
         self._finite = np.isfinite(batch.numbers)
-        self._whole_columns = self._finite.all(axis=0)
+        self._whole_columns: npt.NDArray[np.bool_] = np.logical_and.reduce(self._finite, axis=0)
         self._ts = batch.time_ns // 1000
         self._interval = np.where(batch.start_ns == 0, np.nan, (batch.time_ns - batch.start_ns) / 1e9)
         self._size = len(batch)
@@ -172,7 +172,8 @@ class _Rows:
                 counts = self._counts[:, count_at]
                 keys += [(f"{signal}_count", attributes), (f"{signal}_sum", attributes)]
                 values += [counts.astype(np.float64), self._numbers[:, sum_at]]
-                kept += [counts > 0, counts > 0]
+                filled = np.greater(counts, 0)
+                kept += [filled, filled]
         if not keys:
             return _signal_table([], group.model, np.empty(0, np.int32), np.empty(0, np.int64), _NOBODY, np.empty(0))
         mask = np.concatenate(kept)
@@ -195,7 +196,7 @@ class _Rows:
         codes: list[Codes] = []
         for code, ((_, _, edges), places) in enumerate(members.items()):
             width = len(edges) + 1
-            filled = [np.asarray(self._counts[:, at] > 0) for at in places]
+            filled: list[npt.NDArray[np.bool_]] = [np.greater(self._counts[:, at], 0) for at in places]
             picked = np.flatnonzero(filled[0] if len(filled) == 1 else np.any(filled, axis=0))
             if not len(picked):
                 continue

@@ -37,7 +37,7 @@ class Joiner:
         self._retouch = False
         for instance, model, first, last in connection.execute(sql(PACKAGE, "join_sampled")).fetchall():
             self._sampled[(instance, model)] = (first, last)
-        row = self._row("select value from store.progress where name = $name", {"name": "joined_halves"})
+        row = self._row("select value from stored.progress where name = $name", {"name": "joined_halves"})
         self._done = int(str(row[0])) if row else 0
 
     def observe(self, batches: Sequence[Batch]) -> None:

@@ -1,4 +1,4 @@
-"""Remembers which batches are stored, so that a batch sent twice is stored once; the rows live in `store.ledger`."""
+"""Remembers which batches are stored, so that a batch sent twice is stored once; the rows live in `stored.ledger`."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Ledger:
 
 
 def ledger_table(identities: Iterable[Identity], now: datetime) -> pa.Table:
-    """Return the rows of `store.ledger` for batches that are received `now`."""
+    """Return the rows of `stored.ledger` for batches that are received `now`."""
     rows = list(identities)
     return pa.table(
         {

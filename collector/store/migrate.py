@@ -32,8 +32,8 @@ def migrations() -> tuple[Migration, ...]:
 def schema_version(connection: duckdb.DuckDBPyConnection) -> int:
     """Return the number of the last applied migration, 0 for an empty file; StoreError for someone else's file."""
     tables = {f"{schema}.{name}" for schema, name in _tables(connection)}
-    if "store.migrations" in tables:
-        row = connection.execute("select coalesce(max(number), 0) from store.migrations").fetchall()
+    if "stored.migrations" in tables:
+        row = connection.execute("select coalesce(max(number), 0) from stored.migrations").fetchall()
         return int(row[0][0])
     if tables:
         raise StoreError(f"this DuckDB file is not a sloscope store: it holds {', '.join(sorted(tables)[:5])}")
@@ -57,11 +57,11 @@ def migrate(connection: duckdb.DuckDBPyConnection) -> list[str]:
             connection.execute(migration.statements)
             if migration.number == 1:
                 connection.execute(
-                    "create table store.migrations (number INTEGER not null, name VARCHAR not null, "
+                    "create table stored.migrations (number INTEGER not null, name VARCHAR not null, "
                     "applied_at TIMESTAMPTZ not null)"
                 )
             connection.execute(
-                "insert into store.migrations values ($number, $name, now())",
+                "insert into stored.migrations values ($number, $name, now())",
                 {"number": migration.number, "name": migration.name},
             )
             connection.execute("commit")

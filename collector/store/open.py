@@ -10,6 +10,8 @@ import duckdb
 
 from signals.errors import StoreError
 
+#: The schema of the tables behind the views; a file of that name would be mistaken for it.
+SCHEMA = "stored"
 #: The newest file format that DuckDB 1.5.5 and 2.x both read.
 STORAGE_VERSION = "v1.5.0"
 
@@ -21,6 +23,8 @@ def open_writable(path: Path | None, memory_limit: str | None, threads: int | No
         config["memory_limit"] = memory_limit
     if threads is not None:
         config["threads"] = threads
+    if path is not None and path.stem.lower() == SCHEMA:
+        raise StoreError(f"{path}: a store cannot be called {SCHEMA!r}, like its own schema; take another file name")
     try:
         return duckdb.connect(":memory:" if path is None else str(path), config=config)
     except duckdb.Error as error:

@@ -46,7 +46,7 @@ class Rows:
 
 
 class EdgeSets:
-    """Numbers the distinct sets of histogram edges; new ones become rows of `store.edge_sets`."""
+    """Numbers the distinct sets of histogram edges; new ones become rows of `stored.edge_sets`."""
 
     def __init__(self, known: dict[tuple[float, ...], int]) -> None:
         self._known = known

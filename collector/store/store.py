@@ -7,7 +7,7 @@ afterwards (`join`), so that an acknowledgement never waits for the other half.
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,6 +17,7 @@ from typing import Self
 import duckdb
 import pyarrow as pa
 
+from collector.store.archive import archive_days
 from collector.store.batch import Batch, ColumnBatch, HalfBatch, TableBatch
 from collector.store.columns import KnownLives, column_tables
 from collector.store.halves import add_halves
@@ -188,7 +189,7 @@ class Store:
     def _insert_arrow(self, table: str, incoming: pa.Table) -> None:
         self._connection.register("incoming", incoming)
         columns = ", ".join(f'"{name}"' for name in incoming.column_names)
-        statement = f"insert into store.{table} ({columns}) select {columns} from incoming"  # noqa: S608  # own names only
+        statement = f"insert into stored.{table} ({columns}) select {columns} from incoming"  # noqa: S608  # own names only
         self._connection.execute(statement)
         self._connection.unregister("incoming")
 
@@ -198,6 +199,28 @@ class Store:
         for name in ("instances_insert", "instances_update"):
             self._connection.execute(sql(PACKAGE, name))
         self._connection.unregister("incoming_lives")
+
+    def append(self, view: str, rows: Sequence[dict[str, object]]) -> None:
+        """Add rows of a public view that jobs make (recommendations, counts, incidents), in one transaction."""
+        with self._lock:
+            if rows:
+                self._insert(view, list(rows))
+
+    def run(self, package: str, names: Sequence[str], params: Mapping[str, object]) -> None:
+        """Run named statements (`package`/sql/NAME.sql) in one transaction; each takes the `$params` that it names."""
+        with self._lock:
+            self._connection.execute("begin")
+            try:
+                for name in names:
+                    statement = sql(package, name)
+                    given = {key: value for key, value in params.items() if f"${key}" in statement}
+                    self._connection.execute(statement, given)
+                self._connection.execute("commit")
+            except BaseException as error:
+                self._connection.execute("rollback")
+                if isinstance(error, duckdb.Error):
+                    raise StoreError(f"{package} {names}: {error}") from error
+                raise
 
     def record_quality(
         self, kind: str, count: int = 1, *, source: str | None = None, example: str | None = None
@@ -237,6 +260,11 @@ class Store:
                 raise StoreError(f"no backup was made: {error}") from error
             finally:
                 self._connection.execute("detach database if exists copy_of_store")
+
+    def archive(self, folder: Path, until: Mapping[str, datetime]) -> int:
+        """Move whole days of the views in `until` that end before its times into Parquet files under `folder`."""
+        with self._lock:
+            return sum(archive_days(self._connection, folder, view, time) for view, time in until.items())
 
     def checkpoint(self) -> None:
         with self._lock:
@@ -282,7 +310,7 @@ def _full(row: dict[str, object], types: dict[str, str]) -> dict[str, object]:
 def _table_types(connection: duckdb.DuckDBPyConnection) -> dict[str, dict[str, str]]:
     found: dict[str, dict[str, str]] = {}
     statement = (
-        "select table_name, column_name, data_type from duckdb_columns() where schema_name = 'store' "
+        "select table_name, column_name, data_type from duckdb_columns() where schema_name = 'stored' "
         "order by table_name, column_index"
     )
     for table, column, kind in connection.execute(statement).fetchall():
@@ -292,18 +320,18 @@ def _table_types(connection: duckdb.DuckDBPyConnection) -> dict[str, dict[str, s
 
 
 def _identities(connection: duckdb.DuckDBPyConnection) -> list[Identity]:
-    rows = connection.execute("select agent, epoch, sequence from store.ledger").fetchall()
+    rows = connection.execute("select agent, epoch, sequence from stored.ledger").fetchall()
     return [Identity(agent, epoch, sequence) for agent, epoch, sequence in rows]
 
 
 def _edge_sets(connection: duckdb.DuckDBPyConnection) -> dict[tuple[float, ...], int]:
-    rows = connection.execute("select edges, edge_set from store.edge_sets").fetchall()
+    rows = connection.execute("select edges, edge_set from stored.edge_sets").fetchall()
     return {tuple(edges): number for edges, number in rows}
 
 
 def _lives(connection: duckdb.DuckDBPyConnection) -> Lives:
     lives = Lives()
-    statement = "select instance, model, max(started_at) from store.instances where stopped_at is null group by all"
+    statement = "select instance, model, max(started_at) from stored.instances where stopped_at is null group by all"
     for instance, model, started_at in connection.execute(statement).fetchall():
         if started_at is not None:
             lives.remember(instance, model, started_at)

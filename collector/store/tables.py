@@ -53,6 +53,6 @@ def import_table(cursor: duckdb.DuckDBPyConnection, batch: TableBatch) -> None:
             if batch.view in _DEFAULTS:
                 column_name, value = _DEFAULTS[batch.view]
                 cursor.execute(f"update incoming_rows set {column_name} = {value} where {column_name} is null")  # noqa: S608
-            cursor.execute(f"insert into store.{batch.view} by name select * from incoming_rows")  # noqa: S608
+            cursor.execute(f"insert into stored.{batch.view} by name select * from incoming_rows")  # noqa: S608
     finally:
         cursor.unregister("incoming_table")

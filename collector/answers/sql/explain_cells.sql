@@ -39,8 +39,7 @@ valued as (
 counted as (
     select
         *,
-        (queue_seconds is not null or prefill_seconds is not null or gateway is not null)
-        and ttft_seconds is not null as staged,
+        (queue_seconds is not null or prefill_seconds is not null) and ttft_seconds is not null as staged,
         case
             when $metric = 'kv_hit' then case when cached_tokens is not null then input_tokens end
             when $metric = 'acceptance' then case when spec_accepted_tokens is not null then spec_draft_tokens end
@@ -115,7 +114,9 @@ select
     count(pace)::double as pace_known,
     sum(ttft_seconds) filter (where bad_units > 0 and staged) as bad_ttft_sum,
     count(*) filter (where bad_units > 0 and staged)::double as bad_staged,
-    sum(gateway) filter (where bad_units > 0 and staged) as bad_gateway_sum,
+    sum(gateway) filter (where bad_units > 0) as bad_gateway_sum,
+    count(gateway) filter (where bad_units > 0)::double as bad_gateway_known,
+    sum(ttft_seconds) filter (where bad_units > 0 and gateway is not null) as bad_gateway_ttft_sum,
     sum(queue_seconds) filter (where bad_units > 0 and staged) as bad_queue_sum,
     sum(prefill_seconds) filter (where bad_units > 0 and staged) as bad_prefill_sum,
     sum(transfer_seconds) filter (where bad_units > 0 and staged) as bad_transfer_sum,

@@ -11,8 +11,8 @@ select
     avg(gateway_seconds) as gateway_seconds,
     avg(queue_seconds) as queue_seconds,
     avg(prefill_seconds) as prefill_seconds,
-    sum(input_tokens) as input_tokens,
-    sum(output_tokens) as output_tokens
+    cast(sum(input_tokens) as bigint) as input_tokens,
+    cast(sum(output_tokens) as bigint) as output_tokens
 from requests
 where
     ts >= $start and ts < $end

@@ -1,14 +1,14 @@
 -- The tables behind the public views, the ledger, and the halves that requests are joined from.
-create schema store;
+create schema stored;
 
-create table store.ledger (
+create table stored.ledger (
     agent VARCHAR not null,
     epoch VARCHAR not null,
     sequence BIGINT not null,
     received_at TIMESTAMPTZ not null
 );
 
-create table store.quality (
+create table stored.quality (
     ts TIMESTAMPTZ not null,
     source VARCHAR,
     kind VARCHAR not null,
@@ -16,9 +16,9 @@ create table store.quality (
     example VARCHAR
 );
 
-create sequence store.half_sequence;
+create sequence stored.half_sequence;
 
-create table store.halves (
+create table stored.halves (
     half_sequence BIGINT not null,
     side VARCHAR not null,
     key VARCHAR not null,
@@ -62,7 +62,7 @@ create table store.halves (
     prefix_hashes BIGINT[]
 );
 
-create table store.requests (
+create table stored.requests (
     gateway_key VARCHAR,
     engine_part VARCHAR,
     ts TIMESTAMPTZ not null,
@@ -112,7 +112,7 @@ create table store.requests (
     gateway_output_tokens BIGINT
 );
 
-create table store.arrivals (
+create table stored.arrivals (
     ts TIMESTAMPTZ not null,
     model VARCHAR,
     tenant VARCHAR,
@@ -122,7 +122,7 @@ create table store.arrivals (
     prefix_hashes BIGINT[]
 );
 
-create table store.engine_samples (
+create table stored.engine_samples (
     ts TIMESTAMPTZ not null,
     interval_seconds DOUBLE,
     instance VARCHAR not null,
@@ -164,12 +164,12 @@ create table store.engine_samples (
     kv_transfer_seconds DOUBLE
 );
 
-create table store.edge_sets (
+create table stored.edge_sets (
     edge_set INTEGER not null,
     edges DOUBLE[] not null
 );
 
-create table store.engine_histograms (
+create table stored.engine_histograms (
     ts TIMESTAMPTZ not null,
     interval_seconds DOUBLE,
     instance VARCHAR not null,
@@ -179,7 +179,7 @@ create table store.engine_histograms (
     counts BIGINT[] not null
 );
 
-create table store.imported_bins (
+create table stored.imported_bins (
     ts TIMESTAMPTZ not null,
     interval_seconds DOUBLE,
     instance VARCHAR not null,
@@ -190,7 +190,7 @@ create table store.imported_bins (
     count BIGINT not null
 );
 
-create table store.gpu_samples (
+create table stored.gpu_samples (
     ts TIMESTAMPTZ not null,
     host VARCHAR not null,
     gpu VARCHAR not null,
@@ -224,7 +224,7 @@ create table store.gpu_samples (
     gpm_state VARCHAR
 );
 
-create table store.gpu_events (
+create table stored.gpu_events (
     ts TIMESTAMPTZ not null,
     host VARCHAR not null,
     gpu VARCHAR not null,
@@ -232,7 +232,7 @@ create table store.gpu_events (
     code BIGINT
 );
 
-create table store.host_samples (
+create table stored.host_samples (
     ts TIMESTAMPTZ not null,
     host VARCHAR not null,
     cpu_ratio DOUBLE,
@@ -249,7 +249,7 @@ create table store.host_samples (
     disk_read_bytes_per_second DOUBLE
 );
 
-create table store.signal_samples (
+create table stored.signal_samples (
     ts TIMESTAMPTZ not null,
     instance VARCHAR,
     model VARCHAR,
@@ -260,7 +260,7 @@ create table store.signal_samples (
     value DOUBLE
 );
 
-create table store.instances (
+create table stored.instances (
     instance VARCHAR not null,
     pool VARCHAR,
     model VARCHAR,
@@ -282,12 +282,12 @@ create table store.instances (
     config MAP(VARCHAR,VARCHAR)
 );
 
-create table store.instance_aliases (
+create table stored.instance_aliases (
     alias VARCHAR not null,
     instance VARCHAR not null
 );
 
-create table store.changes (
+create table stored.changes (
     ts TIMESTAMPTZ not null,
     kind VARCHAR not null,
     model VARCHAR,
@@ -301,7 +301,7 @@ create table store.changes (
     external_id VARCHAR
 );
 
-create table store.objective_counts (
+create table stored.objective_counts (
     ts TIMESTAMPTZ not null,
     objective VARCHAR not null,
     revision INTEGER not null,
@@ -318,7 +318,7 @@ create table store.objective_counts (
     exact BOOLEAN not null
 );
 
-create table store.recommendations (
+create table stored.recommendations (
     ts TIMESTAMPTZ not null,
     pool VARCHAR not null,
     model VARCHAR,
@@ -334,7 +334,7 @@ create table store.recommendations (
     grade VARCHAR
 );
 
-create table store.incidents (
+create table stored.incidents (
     incident VARCHAR not null,
     model VARCHAR,
     metric VARCHAR,
@@ -348,7 +348,7 @@ create table store.incidents (
     human_note VARCHAR
 );
 
-create table store.latency_groups (
+create table stored.latency_groups (
     group_id INTEGER not null,
     model VARCHAR,
     model_version VARCHAR,
@@ -358,7 +358,7 @@ create table store.latency_groups (
     adapter VARCHAR
 );
 
-create table store.latency_bins (
+create table stored.latency_bins (
     step_seconds INTEGER not null,
     ts TIMESTAMPTZ not null,
     group_id INTEGER not null,
@@ -367,7 +367,7 @@ create table store.latency_bins (
     count BIGINT not null
 );
 
-create table store.instance_bins (
+create table stored.instance_bins (
     step_seconds INTEGER not null,
     ts TIMESTAMPTZ not null,
     model VARCHAR,
@@ -377,14 +377,14 @@ create table store.instance_bins (
     count BIGINT not null
 );
 
-create table store.audit (
+create table stored.audit (
     ts TIMESTAMPTZ not null,
     who VARCHAR,
     action VARCHAR not null,
     detail VARCHAR
 );
 
-create table store.pins (
+create table stored.pins (
     pool VARCHAR not null,
     replicas INTEGER,
     until TIMESTAMPTZ,
@@ -392,7 +392,7 @@ create table store.pins (
     set_at TIMESTAMPTZ not null
 );
 
-create table store.objective_revisions (
+create table stored.objective_revisions (
     objective VARCHAR not null,
     revision INTEGER not null,
     digest VARCHAR not null,
@@ -400,7 +400,7 @@ create table store.objective_revisions (
     since TIMESTAMPTZ not null
 );
 
-create table store.progress (
+create table stored.progress (
     name VARCHAR primary key,
     value BIGINT not null
 );

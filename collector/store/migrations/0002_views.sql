@@ -31,12 +31,12 @@ select
     decode_seconds, gateway_seconds, ttft_seconds, tpot_seconds, e2e_seconds, engine_ttft_seconds,
     engine_e2e_seconds, status, finish_reason, structured, temperature, spec_draft_tokens, spec_accepted_tokens,
     session, turn, prefix_hashes, source, gateway_input_tokens, gateway_output_tokens
-from store.requests;
+from stored.requests;
 
 create view arrivals as
 select
     ts, model, tenant, session, input_tokens, output_tokens, prefix_hashes
-from store.arrivals;
+from stored.arrivals;
 
 create view engine_samples as
 select
@@ -46,13 +46,13 @@ select
     external_hit_tokens, preemptions, steps, step_tokens, step_seconds, first_tokens, finished, rejected,
     queue_seconds_sum, prefill_seconds_sum, spec_drafts, spec_draft_tokens, spec_accepted_tokens,
     spec_accepted_by_position, grammar_seconds, kv_transfer_bytes, kv_transfer_seconds
-from store.engine_samples;
+from stored.engine_samples;
 
 create view engine_bins as
 with bins as (
     select h.ts, h.interval_seconds, h.instance, h.model, h.metric, e.edges, h.counts, unnest(range(len(h.counts))) as i
-    from store.engine_histograms as h
-    join store.edge_sets as e on e.edge_set = h.edge_set
+    from stored.engine_histograms as h
+    join stored.edge_sets as e on e.edge_set = h.edge_set
 )
 select
     ts, interval_seconds, instance, model, metric,
@@ -63,19 +63,19 @@ from bins
 where counts[i + 1] <> 0
 union all
 select ts, interval_seconds, instance, model, metric, edge_lo, edge_hi, count
-from store.imported_bins;
+from stored.imported_bins;
 
 create view latency_bins as
 select
     b.ts, b.step_seconds, b.metric, g.model, g.model_version, g.tenant, g.length_bucket, g.region, g.adapter,
     b.bin, b.count
-from store.latency_bins as b
-join store.latency_groups as g on g.group_id = b.group_id;
+from stored.latency_bins as b
+join stored.latency_groups as g on g.group_id = b.group_id;
 
 create view instance_bins as
 select
     ts, step_seconds, metric, model, instance, bin, count
-from store.instance_bins;
+from stored.instance_bins;
 
 create view gpu_samples as
 select
@@ -85,53 +85,53 @@ select
     nvlink_tx_bytes_per_second, nvlink_rx_bytes_per_second, memory_used_bytes, memory_total_bytes, power_watts,
     energy_joules, temperature_celsius, sm_clock_mhz, memory_clock_mhz, throttle_reasons, ecc_uncorrected,
     remapped_rows, state, gpm_state
-from store.gpu_samples;
+from stored.gpu_samples;
 
 create view gpu_events as
 select
     ts, host, gpu, kind, code
-from store.gpu_events;
+from stored.gpu_events;
 
 create view host_samples as
 select
     ts, host, cpu_ratio, cpu_pressure_ratio, memory_pressure_ratio, io_pressure_ratio, engine_cpu_ratio,
     nic_rx_bytes_per_second, nic_tx_bytes_per_second, nic_errors, rdma_rx_bytes_per_second,
     rdma_tx_bytes_per_second, rdma_errors, disk_read_bytes_per_second
-from store.host_samples;
+from stored.host_samples;
 
 create view signal_samples as
 select
     ts, instance, model, tenant, length_bucket, signal, attributes, value
-from store.signal_samples;
+from stored.signal_samples;
 
 create view instances as
 select
     instance, pool, model, model_version, engine, engine_version, host, region, role, gpu_type, gpu_count,
     kv_capacity_tokens, block_tokens, max_running, started_at, ready_at, draining_at, stopped_at, config
-from store.instances;
+from stored.instances;
 
 create view instance_aliases as
 select
     alias, instance
-from store.instance_aliases;
+from stored.instance_aliases;
 
 create view changes as
 select
     ts, kind, model, model_version, pool, instance, region, tenant, summary, source, external_id
-from store.changes;
+from stored.changes;
 
 create view objective_counts as
 select
     ts, objective, revision, model, tenant, length_bucket, model_version, region, adapter, good, bad, excluded,
     unattributed_bad, exact
-from store.objective_counts;
+from stored.objective_counts;
 
 create view recommendations as
 select
     ts, pool, model, role, region, current, proposed, action, binding, confidence, valid_until, document, grade
-from store.recommendations;
+from stored.recommendations;
 
 create view incidents as
 select
     incident, model, metric, started_at, ended_at, stage, cause, confidence, document, human_verdict, human_note
-from store.incidents;
+from stored.incidents;

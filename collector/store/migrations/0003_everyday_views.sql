@@ -47,7 +47,7 @@ group by all;
 create view aborted as
 with flow as (
     select
-        ts, instance, model, running,
+        ts, instance, model, running + coalesce(queue_depth, 0) as unfinished,
         sum(coalesce(first_tokens, 0) - coalesce(finished, 0)) over life as left_over
     from engine_samples
     where scrape_state = 'ok' and model is not null and running is not null
@@ -56,7 +56,7 @@ with flow as (
 bound as (
     select
         ts, instance, model,
-        greatest(0, max(left_over - running) over life) as reached
+        greatest(0, max(left_over - unfinished) over life) as reached
     from flow
     window life as (partition by instance, model order by ts rows unbounded preceding)
 )
@@ -95,7 +95,7 @@ select
     max(ts) as last_at,
     sum(count) as count,
     arg_max(example, ts) as example
-from store.quality
+from stored.quality
 group by kind, source;
 
 create view token_reconciliation as

@@ -1,5 +1,5 @@
 -- Numbers the combinations of dimensions that have no group yet.
-insert into store.latency_groups by name
+insert into stored.latency_groups by name
 with wanted as (
     select distinct model, model_version, tenant, length_bucket, region, adapter
     from counted_requests
@@ -9,7 +9,7 @@ missing as (
     from wanted as w
     where not exists (
         select 1
-        from store.latency_groups as g
+        from stored.latency_groups as g
         where
             g.model is not distinct from w.model
             and g.model_version is not distinct from w.model_version
@@ -20,6 +20,6 @@ missing as (
     )
 )
 select
-    (select coalesce(max(group_id), 0) from store.latency_groups) + row_number() over () as group_id,
+    (select coalesce(max(group_id), 0) from stored.latency_groups) + row_number() over () as group_id,
     model, model_version, tenant, length_bucket, region, adapter
 from missing

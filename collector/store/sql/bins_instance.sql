@@ -1,5 +1,5 @@
 -- Adds the signed counts to the bins by instance.
-insert into store.instance_bins by name
+insert into stored.instance_bins by name
 select
     60 as step_seconds,
     time_bucket(interval 1 minute, ts) as ts,

@@ -1,5 +1,5 @@
 -- Adds the signed counts to all three levels of the latency bins, ordered by group.
-insert into store.latency_bins by name
+insert into stored.latency_bins by name
 select
     level.step_seconds,
     time_bucket(to_seconds(level.step_seconds), v.ts) as ts,

@@ -24,7 +24,7 @@ with spread as (
 select
     s.sign, s.model, s.instance, s.metric, s.ts, g.group_id, latency_bin(s.seconds) as bin
 from spread as s
-join store.latency_groups as g on
+join stored.latency_groups as g on
     g.model is not distinct from s.model
     and g.model_version is not distinct from s.model_version
     and g.tenant is not distinct from s.tenant

@@ -1,7 +1,7 @@
 -- Adds request halves whose part is not yet stored; a sender that retries sends the same part again.
-insert into store.halves by name
+insert into stored.halves by name
 select
-    nextval('store.half_sequence') as half_sequence,
+    nextval('stored.half_sequence') as half_sequence,
     n.side, n.key, n.part, n.start_ns, n.end_ns, n.trace_id, n.match, n.alias, n.request_id, n.model,
     n.requested_model, n.model_version, n.tenant, n.tenant_id, n.domain, n.request_class, n.region, n.instance,
     n.prefill_instance, n.engine, n.adapter, n.attempts, n.input_tokens, n.cached_tokens, n.output_tokens,
@@ -19,7 +19,7 @@ from (
 ) as n
 where not exists (
     select 1
-    from store.halves as o
+    from stored.halves as o
     where
         o.part = n.part
         and o.start_ns between $low and $high

@@ -1,5 +1,5 @@
 -- Fills in what a later batch knows of a life that is already there; what is known stays.
-update store.instances as o
+update stored.instances as o
 set
     pool = coalesce(o.pool, n.pool),
     model_version = coalesce(o.model_version, n.model_version),

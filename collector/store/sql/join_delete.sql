@@ -1,5 +1,5 @@
 -- Removes the request rows that the new ones replace.
-delete from store.requests as r
+delete from stored.requests as r
 where
     r.ts between make_timestamptz($low // 1000) and make_timestamptz($high // 1000)
     and (

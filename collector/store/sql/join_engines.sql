@@ -2,7 +2,7 @@
 create or replace temp table joining_engines as
 with wanted as (
     select h.*
-    from store.halves as h
+    from stored.halves as h
     where
         h.side <> 'gateway'
         and h.start_ns between $low and $high
@@ -10,13 +10,13 @@ with wanted as (
             h.half_sequence > $after
             or h.match in (select match from joining_gateways where match is not null)
             or h.trace_id in (select trace_id from joining_gateways where trace_id is not null)
-            or ($retouch and h.part in (select engine_part from store.requests where model is null))
+            or ($retouch and h.part in (select engine_part from stored.requests where model is null))
         )
 ),
 twins as (
     select log.part as log_part, min_by(span.part, abs(span.start_ns - log.start_ns)) as span_part
-    from store.halves as log
-    join store.halves as span on
+    from stored.halves as log
+    join stored.halves as span on
         span.match = log.match
         and span.side = 'engine'
         and log.side = 'log'
@@ -30,7 +30,7 @@ twins as (
 ),
 members as (
     select coalesce(twins.span_part, h.part) as engine_part, h.*
-    from store.halves as h
+    from stored.halves as h
     left join twins on twins.log_part = h.part
     where
         h.side <> 'gateway'

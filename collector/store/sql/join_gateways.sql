@@ -2,13 +2,13 @@
 create or replace temp table joining_gateways as
 with links as (
     select alias, any_value(key) as key
-    from store.halves
+    from stored.halves
     where side = 'gateway' and alias is not null and start_ns between $low and $high
     group by alias
 ),
 parts as (
     select coalesce(links.key, h.key) as gateway_key, h.*
-    from store.halves as h
+    from stored.halves as h
     left join links on links.alias = h.key
     where h.side = 'gateway' and h.start_ns between $low and $high
 )

@@ -1,4 +1,4 @@
 -- Adds the joined requests.
-insert into store.requests by name
+insert into stored.requests by name
 select *
 from joined_requests

@@ -1,7 +1,7 @@
 -- Keeps the request rows that the new ones replace, so that their counts can be taken back.
 create or replace temp table replaced_requests as
 select r.*
-from store.requests as r
+from stored.requests as r
 where
     r.ts between make_timestamptz($low // 1000) and make_timestamptz($high // 1000)
     and (

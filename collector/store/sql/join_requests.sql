@@ -148,6 +148,6 @@ left join (
         any_value(engine) as engine,
         any_value(region) as region,
         max_by(model_version, started_at) as model_version
-    from store.instances
+    from stored.instances
     group by instance
 ) as i on i.instance = n.instance

@@ -2,17 +2,17 @@
 create or replace temp table touched_gateways as
 with fresh as (
     select side, key, match, alias, trace_id
-    from store.halves
+    from stored.halves
     where half_sequence > $after
 ),
 links as (
     select alias, any_value(key) as key
-    from store.halves
+    from stored.halves
     where side = 'gateway' and alias is not null and start_ns between $low and $high
     group by alias
 )
 select distinct coalesce(links.key, h.key) as gateway_key
-from store.halves as h
+from stored.halves as h
 left join links on links.alias = h.key
 where
     h.side = 'gateway'
@@ -21,7 +21,7 @@ where
         h.half_sequence > $after
         or h.match in (select match from fresh where side <> 'gateway' and match is not null)
         or h.trace_id in (select trace_id from fresh where side <> 'gateway' and trace_id is not null)
-        or ($retouch and coalesce(links.key, h.key) in (select gateway_key from store.requests where model is null))
+        or ($retouch and coalesce(links.key, h.key) in (select gateway_key from stored.requests where model is null))
     )
 union
 select alias as gateway_key

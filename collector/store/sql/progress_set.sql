@@ -1,2 +1,2 @@
 -- Remembers how far a job has come.
-insert or replace into store.progress values ($name, $value)
+insert or replace into stored.progress values ($name, $value)

@@ -1,0 +1,94 @@
+"""Sends alerts to Alertmanager and webhooks: said once, resolved, with a heartbeat; what fires is decided elsewhere."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import httpx
+
+from collector.answers.alert_payloads import alertmanager_payload, heartbeat_payload, webhook_payloads
+from collector.answers.alerts import AlertBook, AlertRound, advance_alerts, find_alerts
+from collector.api.inputs import configured_objectives
+from collector.api.services import Services
+from signals.errors import UnreachableError
+
+log = logging.getLogger(__name__)
+TIMEOUT_SECONDS = 5.0
+#: Alertmanager forgets an alert that is not sent again; this is well below its default of 5 minutes.
+HEARTBEAT = timedelta(minutes=1)
+
+
+@dataclass(slots=True)
+class AlertSender:
+    """Keeps the book of open alerts between rounds; without a configured receiver it only keeps the book."""
+
+    parts: Services
+    book: AlertBook = field(default_factory=AlertBook)
+    last: AlertRound | None = None
+    _beat_at: datetime | None = None
+
+    def run(self) -> None:
+        """Look, and send what has to be said. UnreachableError names every receiver that did not take it."""
+        from collector.answers.status import status
+
+        now = self.parts.clock()
+        answer = status(self.parts.store.reader(), now, objectives=configured_objectives(self.parts))
+        found = answer.get("objectives")
+        rows = [row for row in found if isinstance(row, Mapping)] if isinstance(found, list) else []
+        alerts = find_alerts(
+            rows, explanations=self._explained(rows, now), dashboard_url=self.parts.config.dashboard_url
+        )
+        this_round = advance_alerts(self.book, alerts, now)
+        self.last = this_round
+        faults = self._send(this_round, now)
+        self.book = this_round.book
+        if faults:
+            raise UnreachableError("; ".join(faults))
+
+    def _explained(self, rows: list[Mapping[str, object]], now: datetime) -> dict[str, Mapping[str, object]]:
+        """Explain the models whose objective fires for the first time: the page carries the top cause."""
+        from collector.answers.explain import explain
+
+        told: dict[str, Mapping[str, object]] = {}
+        for row in rows:
+            model = row.get("model")
+            if row.get("firing") and isinstance(model, str) and model not in told:
+                already = any(alert.scope.get("model") == model for alert in self.book.open.values())
+                if not already:
+                    told[model] = explain(self.parts.store.reader(), now, model=model)
+        return told
+
+    def _send(self, found: AlertRound, now: datetime) -> list[str]:
+        config = self.parts.config
+        faults = []
+        if config.alertmanager_url:
+            payload = alertmanager_payload(found, now)
+            if self._beat_at is None or now - self._beat_at >= HEARTBEAT:
+                payload = [*payload, heartbeat_payload(now)]
+                self._beat_at = now
+            if payload:
+                faults += _post(f"{config.alertmanager_url.rstrip('/')}/api/v2/alerts", payload)
+        for url in _webhooks(config.webhooks):
+            for body in webhook_payloads(found, now):
+                faults += _post(url, body)
+        return faults
+
+
+def _webhooks(path: str) -> list[str]:
+    """Return the URLs of the webhook file, one a line; they may hold secrets and so never stand in a setting."""
+    if not path:
+        return []
+    lines = Path(path).read_text(encoding="utf-8").splitlines()
+    return [line.strip() for line in lines if line.strip() and not line.startswith("#")]
+
+
+def _post(url: str, body: object) -> list[str]:
+    try:
+        httpx.post(url, json=body, timeout=TIMEOUT_SECONDS).raise_for_status()
+    except httpx.HTTPError as error:
+        return [f"{httpx.URL(url).host} did not take alerts: {error}"]
+    return []

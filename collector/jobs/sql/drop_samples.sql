@@ -1,0 +1,2 @@
+-- Drops engine samples that are older than their keep.
+delete from stored.engine_samples where ts < $samples

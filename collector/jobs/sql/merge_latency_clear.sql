@@ -1,0 +1,3 @@
+-- Removes the counts that were added up.
+delete from stored.latency_bins
+where ts >= $reopened and ts < $closed
