@@ -39,7 +39,7 @@ class GpmReader:
     _older: object = None
     _newer: object = None
     _request: object = None
-    _at: float = 0.0
+    _at: float | None = None
     _retry_at: float = 0.0
     _silent: int = 0
 
@@ -78,11 +78,11 @@ class GpmReader:
             request.metrics[place].metricId = number
         self._take(device, self._older)
         self._request = request
-        self._at = 0.0
+        self._at = None
         self.state = SUPPORTED
 
     def _sample(self, device: Device, tick: Tick) -> None:
-        if not self._at:
+        if self._at is None:
             self._at = tick.at
             return
         if tick.at - self._at < SHORTEST_SECONDS:
