@@ -124,11 +124,14 @@ class Reach:
     since: datetime | None
 
 
-def reach_of(reader: Reader, objective: Objective, start: datetime, until: datetime) -> Reach:
+def reach_of(
+    reader: Reader, objective: Objective, start: datetime, until: datetime, *, raw_window: timedelta | None = None
+) -> Reach:
     """Return which part of [start, until) stored counts have to stand in for, and since when all of it is counted.
 
     Stored counts are used a day beyond what raw requests have lost, since requests that arrived before the oldest
-    kept one may have ended after it.
+    kept one may have ended after it. With `raw_window` they are used for everything older than that, where they reach
+    back as far as requests do: a server that stores every minute need not read a month of requests each time.
     """
     oldest_raw = _first(reader.columns("slo_raw_span")["oldest"])
     span = reader.columns(
@@ -137,9 +140,14 @@ def reach_of(reader: Reader, objective: Objective, start: datetime, until: datet
     oldest, newest = _first(span["oldest"]), _first(span["newest"])
     begins = [moment for moment in (oldest_raw, oldest) if moment is not None]
     since = max(start, min(begins)) if begins else None
-    if newest is None or (oldest_raw is not None and oldest_raw <= start - _DAY):
+    if newest is None or oldest is None:
         return Reach(None, since)
     stored_until = newest.replace(minute=0)
+    covered = since is not None and oldest <= since + _HOUR
+    if raw_window is not None and covered:
+        return Reach(min(stored_until, (until - raw_window).replace(minute=0, second=0, microsecond=0)), since)
+    if oldest_raw is not None and oldest_raw <= start - _DAY:
+        return Reach(None, since)
     if oldest_raw is None:
         return Reach(stored_until + _HOUR, since)
     return Reach(min(stored_until, oldest_raw.replace(minute=0, second=0, microsecond=0) + _DAY + _HOUR), since)

@@ -30,6 +30,7 @@ from collector.store.reader import Reader
 BLIND_SECONDS = 300
 #: Without an event for this long a model is idle (or, where nothing scrapes it, unseen).
 IDLE_SECONDS = 3_600
+_DAY = timedelta(days=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,27 +53,37 @@ class Sight:
 _UNSEEN = Sight(0, None, None, None, None)
 
 
-def status(reader: Reader, now: datetime, *, objectives: Sequence[Objective] | None = None) -> dict[str, object]:
+def status(
+    reader: Reader,
+    now: datetime,
+    *,
+    objectives: Sequence[Objective] | None = None,
+    raw_window: timedelta | None = None,
+) -> dict[str, object]:
     """Return {"objectives": [...]}: one row per objective and scope, as the contract's `status` has it.
 
     Without objectives the built-in default stands in: TTFT at most 2 s for 99 % over 28 days, per model.
+    `raw_window` is for a server that stores objective counts every minute: requests are read no further back than
+    that, and coverage is of the last day.
     """
     wanted = [default_objective()] if objectives is None else list(objectives)
-    rows = [row for objective in wanted for row in _objective_rows(reader, now, objective)]
+    rows = [row for objective in wanted for row in _objective_rows(reader, now, objective, raw_window)]
     return {"objectives": rows}
 
 
-def _objective_rows(reader: Reader, now: datetime, objective: Objective) -> list[dict[str, object]]:
+def _objective_rows(
+    reader: Reader, now: datetime, objective: Objective, raw_window: timedelta | None
+) -> list[dict[str, object]]:
     rules = rules_of(objective)
     looks = {300, 3_600, objective.window_seconds}
     looks |= {seconds for rule in rules for seconds in (rule.long_seconds, rule.short_seconds)}
     windows = sorted(looks, reverse=True)
     starts = [now - timedelta(seconds=seconds) for seconds in windows]
     opening, until = now - timedelta(seconds=objective.window_seconds), just_after(now)
-    reach = reach_of(reader, objective, opening, until)
+    reach = reach_of(reader, objective, opening, until, raw_window=raw_window)
     stored_before = reach.stored_before
     counted = window_counts(reader, objective, starts, until, stored_before=stored_before)
-    sights = _sights(reader, opening, until)
+    sights = _sights(reader, opening if raw_window is None else max(opening, now - _DAY), until)
     hidden = _unattributed(reader, objective, starts, until, stored_before)
     quantiles = _quantiles(reader, objective, opening, until, counted, stored_before)
     for scope in _quiet_scopes(objective, sights):

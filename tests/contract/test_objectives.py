@@ -108,6 +108,22 @@ def test_an_edit_without_old_raw_requests_says_since_when_it_is_exact(connection
     assert fresh["exact_since"] >= "2026-02-24"
 
 
+def test_a_server_that_stores_minutes_counts_the_same_without_reading_old_requests(
+    connection: duckdb.DuckDBPyConnection,
+) -> None:
+    case = CASES[0]
+    roll_up(connection, [case.objective])
+    reader = DuckReader(connection)
+    quick = reach_of(reader, case.objective, NOW - WINDOW, just_after(NOW), raw_window=timedelta(hours=2))
+    assert quick.stored_before is not None and quick.stored_before > NOW - timedelta(hours=4)
+    (slow_row,), (quick_row,) = (
+        status(reader, NOW, objectives=(case.objective,), raw_window=window)["objectives"]  # type: ignore[misc]
+        for window in (None, timedelta(hours=2))
+    )
+    for name in ("good", "bad", "excluded", "burn_rate", "state", "budget_remaining"):
+        assert quick_row[name] == slow_row[name]
+
+
 @pytest.mark.skipif(promtool() is None, reason="promtool (Debian package prometheus) is not installed")
 def test_prometheus_accepts_the_rules_of_every_objective(tmp_path: Path) -> None:
     done: subprocess.CompletedProcess[str] = check_rules(tuple(OBJECTIVES.values()), tmp_path)
