@@ -14,6 +14,8 @@ from agent.log import log
 from signals.errors import PayloadError, SloscopeError, TooLargeError
 
 IDLE_SECONDS = 75.0
+#: How soon a server notices that it should stop.
+POLL_SECONDS = 0.25
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +101,7 @@ def serve(address: tuple[str, int], answer: Answering, max_bytes: int, name: str
             self.server_name, self.server_port = address[0], self.server_address[1]
 
     server = Listener(address, Handler)
-    threading.Thread(target=server.serve_forever, args=(0.5,), name=name, daemon=True).start()
+    threading.Thread(target=server.serve_forever, args=(POLL_SECONDS,), name=name, daemon=True).start()
     return Server(server.server_address[1], server)
 
 

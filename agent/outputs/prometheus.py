@@ -9,6 +9,7 @@ from signals.catalog import SIGNALS
 from signals.records import Target
 
 PREFIX = "sloscope_"
+RESERVED = ("_count", "_sum", "_bucket", "_total")
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 
@@ -19,10 +20,10 @@ def page(accounts: Iterable[Account]) -> bytes:
         target = _target_labels(account.target)
         families.setdefault(("up", "gauge"), []).append(f"{PREFIX}up{_braces(target)} {int(account.up)}")
         for (signal, labels), value in account.gauges.items():
-            name = PREFIX + signal
+            name = _name(signal, "gauge")
             families.setdefault((signal, "gauge"), []).append(f"{name}{_braces(target + labels)} {_number(value)}")
         for (signal, labels), value in account.counters.items():
-            name = f"{PREFIX}{signal}_total"
+            name = _name(signal, "counter")
             families.setdefault((signal, "counter"), []).append(f"{name}{_braces(target + labels)} {_number(value)}")
         for (signal, labels, edges), running in account.histograms.items():
             lines = families.setdefault((signal, "histogram"), [])
@@ -30,9 +31,15 @@ def page(accounts: Iterable[Account]) -> bytes:
     return "".join(_text(families)).encode()
 
 
+def _name(signal: str, kind: str) -> str:
+    """Return the name on the page: counters end in _total, and only histograms may end like a histogram's parts."""
+    suffix = "_total" if kind == "counter" else "_current" if kind == "gauge" and signal.endswith(RESERVED) else ""
+    return PREFIX + signal + suffix
+
+
 def _text(families: dict[tuple[str, str], list[str]]) -> Iterator[str]:
     for (signal, kind), lines in sorted(families.items()):
-        name = PREFIX + signal + ("_total" if kind == "counter" else "")
+        name = _name(signal, kind)
         text = SIGNALS[signal].help if signal in SIGNALS else "whether the last scrape was good"
         yield f"# HELP {name} {text}\n# TYPE {name} {kind}\n"
         for line in lines:

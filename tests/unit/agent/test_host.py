@@ -34,7 +34,8 @@ def machine(root: Path, busy: int, received: int, disk: int, cpu: int) -> None:
         root,
         "proc/1/net/dev",
         "Inter-|\n face |\n"
-        f"    lo: 9 0 0 0 0 0 0 0 9 0 0 0\n  eth0: {received} 0 1 1 0 0 0 0 50 0 0 0\n veth1: 7 0 0 0 0 0 0 0 7 0 0 0\n",
+        "    lo: 9 0 0 0 0 0 0 0 9 0 0 0\n veth1: 7 0 0 0 0 0 0 0 7 0 0 0\n"
+        f"  eth0: {received} 0 1 1 0 0 0 0 50 0 0 0\n",
     )
     put(root, "proc/diskstats", f"259 0 nvme0n1 1 0 {disk} 0\n259 1 nvme0n1p1 1 0 {disk} 0\n7 0 loop0 1 0 99 0\n")
     put(root, "proc/pressure/cpu", "some avg10=12.50 avg60=0.00 avg300=0.00 total=1\nfull avg10=0.00 total=0\n")
