@@ -20,6 +20,8 @@ Json = Mapping[str, object]
 PLANNERS = {name: planner.title for name, planner in planners.PLANNERS.items()}
 #: A range wider than this is walked in steps of 1, 2, 5.
 _DECADES = 2.0
+#: From zero, a range up to this is a plain slider.
+_NARROW = 20
 
 
 class PlansClient(Protocol):
@@ -54,9 +56,9 @@ def slider_values(low: float, high: float, current: float, whole: bool) -> list[
 def text_of(value: object) -> str:
     """Return a list or a table as the text that settings read: `1|16|64`, `naive:0.0002|precompiled:0.00002`."""
     if isinstance(value, Mapping):
-        return "|".join(f"{key}:{each}" for key, each in value.items())
+        return "|".join(f"{key}:{each:.6g}" for key, each in value.items())
     if isinstance(value, Sequence) and not isinstance(value, str):
-        return "|".join(str(each) for each in value)
+        return "|".join(f"{each:.6g}" for each in value)
     return str(value)
 
 
@@ -88,7 +90,7 @@ def _control(entry: InputField, label: str, key: str, value: object) -> object:
         return st.text_input(label, text_of(value), key=key, help=entry.help)
     whole = entry.kind == "whole"
     if entry.low <= 0 or log10(entry.high / max(entry.low, 1e-12)) <= _DECADES:
-        if entry.high - entry.low <= 1000 or entry.low <= 0 < entry.high <= 1:
+        if entry.high - entry.low <= _NARROW and (value == 0 or abs(value) > entry.high / 200):
             step = 1.0 if whole else (entry.high - entry.low) / 1000
             picked = st.slider(label, float(entry.low), float(entry.high), float(value), step, key=key, help=entry.help)
             return round(picked) if whole else picked
@@ -114,7 +116,7 @@ def _verdicts(report: Json) -> None:
     columns = st.columns(2)
     for place, row in enumerate(_list(report.get("verdicts"))):
         with columns[place % 2]:
-            mark = "✅" if row.get("holds") else "⚠️ not so:"
+            mark = ":green[:material/check_circle:]" if row.get("holds") else ":orange[:material/warning:] not so:"
             st.markdown(f"{mark} {row.get('verdict')}")
             st.caption(str(row.get("because", "")))
 

@@ -8,7 +8,7 @@ import altair as alt
 
 from analytics.planners import Plan
 from dashboard import theme
-from dashboard.planner_pictures.frame import HEIGHT, Chart, data, table
+from dashboard.planner_pictures.frame import HEIGHT, NARROW, Chart, beside, data, table
 
 __all__ = ["picture"]
 
@@ -47,6 +47,6 @@ def picture(plan: Plan) -> Chart:
             y=alt.Y("standby:Q", title="instances on hot standby"),
             tooltip=["percentile:N", "standby:Q"],
         )
-        .properties(height=HEIGHT, title="Standby by how rare a burst it must cover")
+        .properties(height=HEIGHT, width=NARROW, title="Standby by how rare a burst it must cover")
     )
-    return alt.hconcat(bars, more)
+    return beside(bars, more)

@@ -9,11 +9,19 @@ import pandas as pd
 
 from analytics.planners import Plan
 
-__all__ = ["HEIGHT", "Chart", "data", "figure", "inputs", "table"]
+__all__ = ["HEIGHT", "NARROW", "Chart", "beside", "data", "figure", "inputs", "table"]
 
 #: What a picture returns.
 Chart = alt.Chart | alt.LayerChart | alt.FacetChart | alt.HConcatChart | alt.VConcatChart
-HEIGHT = 260
+HEIGHT = 320
+#: Width of a chart whose axis has few names.
+NARROW = 280
+
+
+def beside(*charts: Chart) -> Chart:
+    """Return charts side by side, each with its own colours."""
+    found: Chart = alt.hconcat(*charts).resolve_scale(color="independent")
+    return found
 
 
 def data(rows: Sequence[Mapping[str, object]]) -> pd.DataFrame:

@@ -6,7 +6,7 @@ import altair as alt
 
 from analytics.planners import Plan
 from dashboard import theme
-from dashboard.planner_pictures.frame import HEIGHT, Chart, data, figure
+from dashboard.planner_pictures.frame import HEIGHT, Chart, beside, data, figure
 
 __all__ = ["picture"]
 
@@ -46,4 +46,4 @@ def picture(plan: Plan) -> Chart:
         )
         .properties(height=HEIGHT / 2, title="Retries by how a failure is noticed")
     )
-    return alt.hconcat(curves, bars)
+    return beside(curves, bars)

@@ -6,7 +6,7 @@ import altair as alt
 
 from analytics.planners import Plan
 from dashboard import theme
-from dashboard.planner_pictures.frame import HEIGHT, Chart, data, figure, table
+from dashboard.planner_pictures.frame import HEIGHT, NARROW, Chart, beside, data, figure, table
 
 __all__ = ["picture"]
 
@@ -48,7 +48,7 @@ def picture(plan: Plan) -> Chart:
             color=alt.Color("eviction:N", scale=alt.Scale(range=[theme.P99, theme.GOOD])),
             tooltip=["tier:N", "eviction:N", alt.Tooltip("hit:Q", format=".1%")],
         )
-        .properties(height=HEIGHT, title="Hit ratio as tiers are added")
+        .properties(height=HEIGHT, width=NARROW, title="Hit ratio as tiers are added")
     )
     times = [
         {"way": "recompute", "seconds": figure(plan, "recompute_seconds")},
@@ -65,4 +65,4 @@ def picture(plan: Plan) -> Chart:
         )
         .properties(height=HEIGHT / 2, title="Reading back against recomputing")
     )
-    return alt.hconcat(alt.vconcat(sessions, back), ratio)
+    return beside(alt.vconcat(sessions, back), ratio)

@@ -7,7 +7,7 @@ import altair as alt
 from analytics.planners import Plan
 from analytics.planners.long_context import LongContextInputs
 from dashboard import theme
-from dashboard.planner_pictures.frame import HEIGHT, Chart, data, table
+from dashboard.planner_pictures.frame import HEIGHT, Chart, beside, data, table
 
 __all__ = ["picture"]
 
@@ -48,4 +48,4 @@ def picture(plan: Plan) -> Chart:
         )
         .properties(height=HEIGHT / 2, title="Questions about one document")
     )
-    return alt.hconcat(alt.layer(curve, rule).properties(height=HEIGHT, title="Prefill by prompt length"), bars)
+    return beside(alt.layer(curve, rule).properties(height=HEIGHT, title="Prefill by prompt length"), bars)

@@ -34,7 +34,7 @@ def picture(plan: Plan) -> Chart:
         .encode(
             x=alt.X("from:Q", title="GPUs (one block is one unit)"),
             x2="to:Q",
-            y=alt.Y("row:N", title=None, sort=None),
+            y=alt.Y("row:N", title=None, sort=None, axis=alt.Axis(labelLimit=240)),
             color=alt.Color("colour:N", scale=None),
             tooltip=["row:N", "from:Q", "to:Q"],
         )

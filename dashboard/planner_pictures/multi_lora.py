@@ -6,7 +6,7 @@ import altair as alt
 
 from analytics.planners import Plan
 from dashboard import theme
-from dashboard.planner_pictures.frame import HEIGHT, Chart, data, figure, table
+from dashboard.planner_pictures.frame import HEIGHT, Chart, beside, data, figure, table
 
 __all__ = ["picture"]
 
@@ -59,4 +59,4 @@ def picture(plan: Plan) -> Chart:
         .properties(height=HEIGHT, title="What each tenant costs")
     )
     reads = alt.layer(line, points).properties(height=HEIGHT, title="Adapter weights read in a step")
-    return alt.hconcat(reads, bars)
+    return beside(reads, bars)

@@ -6,7 +6,7 @@ import altair as alt
 
 from analytics.planners import Plan
 from dashboard import theme
-from dashboard.planner_pictures.frame import HEIGHT, Chart, data, table
+from dashboard.planner_pictures.frame import HEIGHT, Chart, beside, data, table
 
 __all__ = ["picture"]
 
@@ -26,7 +26,7 @@ def picture(plan: Plan) -> Chart:
         .mark_bar()
         .encode(
             x=alt.X("utilisation:Q", title="load / capacity", axis=alt.Axis(format="%")),
-            y=alt.Y("when:N", title=None, sort=None),
+            y=alt.Y("when:N", title=None, sort=None, axis=alt.Axis(labelLimit=240)),
             row=alt.Row("region:N", title=None, header=alt.Header(labelAngle=0, labelAlign="left")),
             color=alt.Color("when:N", legend=None, scale=alt.Scale(range=[theme.P50, theme.P99])),
             tooltip=["region:N", "when:N", alt.Tooltip("utilisation:Q", format=".0%")],
@@ -53,4 +53,4 @@ def picture(plan: Plan) -> Chart:
         )
         .properties(height=HEIGHT, title="Who can be served elsewhere, residency included")
     )
-    return alt.hconcat(bars, shares)
+    return beside(bars, shares)

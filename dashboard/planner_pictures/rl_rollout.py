@@ -6,7 +6,7 @@ import altair as alt
 
 from analytics.planners import Plan
 from dashboard import theme
-from dashboard.planner_pictures.frame import HEIGHT, Chart, data, inputs, table
+from dashboard.planner_pictures.frame import HEIGHT, Chart, beside, data, inputs, table
 
 __all__ = ["picture"]
 
@@ -54,4 +54,4 @@ def picture(plan: Plan) -> Chart:
         )
         .properties(height=HEIGHT, title="Answer lengths: the tail that a step waits for")
     )
-    return alt.hconcat(alt.vconcat(bars, stale), tail)
+    return beside(alt.vconcat(bars, stale), tail)

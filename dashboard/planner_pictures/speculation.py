@@ -32,10 +32,12 @@ def picture(plan: Plan) -> Chart:
         .mark_line(point=True)
         .encode(
             x=alt.X("batch:Q", title="requests in a batch (log)", scale=alt.Scale(type="log", base=2)),
-            y=alt.Y("speedup:Q", title=f"tokens a second with {inputs.draft_tokens} drafts / without"),
+            y=alt.Y("speedup:Q", title="speed-up, ratio"),
             color=alt.Color("acceptance:N", scale=alt.Scale(scheme="viridis"), title="acceptance"),
             tooltip=["batch:Q", "acceptance:N", alt.Tooltip("speedup:Q", format=".2f")],
         )
     )
     even = alt.Chart(data([{"one": 1}])).mark_rule(color=theme.SLO_LINE).encode(y="one:Q")
-    return alt.layer(curves, even).properties(height=HEIGHT, title="Speed-up by acceptance; below the line it harms")
+    return alt.layer(curves, even).properties(
+        height=HEIGHT, title=f"Speed-up with {inputs.draft_tokens} drafts by acceptance; below the line it harms"
+    )
