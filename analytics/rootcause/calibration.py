@@ -10,4 +10,5 @@ COEFFICIENTS = {
     "fit": 0.5,
     "coverage": 0.5,
     "change": 0.0,
+    "blind": -1.0,
 }

@@ -10,7 +10,10 @@ from analytics.rootcause.calibration import COEFFICIENTS, INTERCEPT
 
 @dataclass(frozen=True, slots=True)
 class Features:
-    """What confidence is judged by: `top` and `second` scores 0..1, `z` of the change, and how good the data are."""
+    """What confidence is judged by: `top` and `second` scores 0..1, `z` of the change, and how good the data are.
+
+    `coverage` = share of all causes that could be told, `blind` = share of the first one's look-alikes that could not.
+    """
 
     top: float
     second: float
@@ -18,6 +21,7 @@ class Features:
     fit: float
     coverage: float
     change: float
+    blind: float
 
     def vector(self) -> tuple[float, ...]:
         """Return the values in the order of COEFFICIENTS."""
@@ -28,10 +32,11 @@ class Features:
             self.fit,
             self.coverage,
             self.change,
+            self.blind,
         )
 
 
-NAMES = ("top", "margin", "log_z", "fit", "coverage", "change")
+NAMES = ("top", "margin", "log_z", "fit", "coverage", "change", "blind")
 
 
 def probability(features: Features) -> float:

@@ -99,7 +99,9 @@ def _features(
     told = sum(1 for found in findings.values() if found.strength is not None)
     fit = scene.fit(findings[order[0]].segment) if order else 0.0
     change = max((c.weight * (1 - c.placebo) for c in scene.changes), default=0.0)
-    return Features(top, second, z, fit, told / len(findings), change)
+    rivals = CAUSES[order[0]].loses_to if order else ()
+    blind = sum(1 for name in rivals if findings[name].strength is None) / max(len(rivals), 1)
+    return Features(top, second, z, fit, told / len(findings), change, blind)
 
 
 def _confidence(sure: float, scores: dict[str, float], order: list[str], place: int) -> float:

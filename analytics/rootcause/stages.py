@@ -39,7 +39,24 @@ def stages_of(requests: Requests, engine: Panel, metric: str) -> Stages | None:
     if metric in ("tpot", "itl"):
         return Stages({"decode": 1.0}, "requests")
     found = _from_requests(requests, metric)
-    return found if found is not None else _from_pages(engine)
+    if found is not None:
+        return found
+    gateway = _at_gateway(requests)
+    if gateway is not None and gateway.share("gateway") > 0.5:
+        return gateway
+    return _from_pages(engine) or gateway
+
+
+def _at_gateway(requests: Requests) -> Stages | None:
+    """Tell the gateway's part from all behind it, where gateways are traced and engines are not."""
+    slow = requests.sum("during", "bad_gateway_known")
+    usual = requests.quotient("gateway_seconds", "gateway_sum", "gateway_known")
+    whole = requests.quotient("ttft_seconds", "ttft_sum", "ttft_known")
+    if slow < SMALLEST_COVERAGE * requests.sum("during", "bad_requests") or usual is None or whole is None or slow <= 0:
+        return None
+    spent = requests.sum("during", "bad_gateway_sum") / slow - usual.before
+    behind = requests.sum("during", "bad_gateway_ttft_sum") / slow - whole.before - spent
+    return Stages({"gateway": spent, "other": behind}, "requests")
 
 
 def _from_requests(requests: Requests, metric: str) -> Stages | None:
@@ -54,14 +71,16 @@ def _from_requests(requests: Requests, metric: str) -> Stages | None:
         names.append("decode")
     known_during = known_before = 0.0
     for stage in names:
-        during = requests.sum("during", f"bad_{stage}_sum") / staged
-        before = requests.sum("before", f"{stage}_sum") / before_staged if before_staged > 0 else 0.0
+        slow_known = requests.sum("during", "bad_gateway_known") if stage == "gateway" else staged
+        usual_known = requests.sum("before", "gateway_known") if stage == "gateway" else before_staged
+        during = requests.sum("during", f"bad_{stage}_sum") / slow_known if slow_known > 0 else 0.0
+        before = requests.sum("before", f"{stage}_sum") / usual_known if usual_known > 0 else 0.0
         seconds[stage] = during - before
         if stage != "decode":
             known_during += during
             known_before += before
     whole_during = requests.sum("during", "bad_ttft_sum") / staged
-    whole_before = requests.sum("before", "ttft_sum") / before_staged if before_staged > 0 else 0.0
+    whole_before = requests.sum("before", "staged_ttft_sum") / before_staged if before_staged > 0 else 0.0
     seconds["other"] = (whole_during - known_during) - (whole_before - known_before)
     return Stages(seconds, "requests")
 

@@ -7,8 +7,10 @@ from datetime import UTC, datetime
 from time import perf_counter
 
 import duckdb
+import numpy as np
 
 from benchmarks.faultlab.cases import CONTROL, Case, lifted, make, tables
+from benchmarks.faultlab.poverty import impoverish
 from benchmarks.faultlab.record import EPOCH_US, MODEL
 from benchmarks.faultlab.scoring import Outcome, grade
 from benchmarks.faultlab.world import World
@@ -24,8 +26,13 @@ def moment(seconds: float) -> datetime:
     return datetime.fromtimestamp(EPOCH_US / 1e6 + seconds, UTC)
 
 
-def trials(cases: Iterable[Case], onlooker: Onlooker | None = None, requests: int = 30_000) -> Iterator[Outcome | Case]:
-    """Yield the outcome of each case, or the case itself where the fault did not raise P99 and is no incident."""
+def trials(
+    cases: Iterable[Case], onlooker: Onlooker | None = None, requests: int = 30_000, *, poor: bool = False
+) -> Iterator[Outcome | Case]:
+    """Yield the outcome of each case, or the case itself where the fault did not raise P99 and is no incident.
+
+    With `poor`, data are taken away before the question is asked.
+    """
     connection = tables()
     reader = DuckReader(connection)
     for case in cases:
@@ -34,10 +41,12 @@ def trials(cases: Iterable[Case], onlooker: Onlooker | None = None, requests: in
             yield case
             continue
         start, end = moment(world.fault_from), moment(world.fault_to)
+        stage = true_stage(world, connection, start) if case.fault != CONTROL else None
+        if poor:
+            impoverish(connection, np.random.default_rng(case.seed))
         began = perf_counter()
         answer = explain(reader, moment(world.horizon), model=MODEL, metric=world.metric, start=start, end=end)
         seconds = perf_counter() - began
-        stage = true_stage(world, connection, start) if case.fault != CONTROL else None
         yield grade(case, world, answer, seconds, stage)
         if onlooker is not None:
             onlooker(case, world, connection, start, end)

@@ -374,6 +374,7 @@ def _answer(asked: Asked, found: Found, scene: Scene, diagnosis: Diagnosis) -> d
         "change_kind": diagnosis.change_kind,
         "causes": [_cause(ranked) for ranked in diagnosis.causes],
         "missing": list(diagnosis.missing),
+        "features": [round(value, 5) for value in diagnosis.features.vector()],
         "segments": [segment.as_json() for segment in (*scene.segments[:5], *scene.mix_segments[:3])],
         "mixture": {
             "mix": round(mixture.mix, 3),

@@ -89,6 +89,7 @@ select
     count(ttft_seconds)::double as ttft_known,
     count(*) filter (where staged)::double as staged,
     sum(ttft_seconds) filter (where staged) as staged_ttft_sum,
+    sum(gateway) filter (where staged) as staged_gateway_sum,
     sum(gateway) as gateway_sum,
     count(gateway)::double as gateway_known,
     sum(queue_seconds) as queue_sum,
