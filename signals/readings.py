@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from math import isfinite
+from math import isfinite, nan
 from operator import sub
 
 #: From the recorded runs: a busy engine on a slow machine stood still for two 2-s scrapes, never for three.
@@ -154,7 +154,10 @@ def advance(state: State | None, page: PageReading) -> tuple[State, tuple[Increm
                 everywhere = {k: v for keys, held in known.groups.values() for k, v in zip(keys, held, strict=True)}
             last_keys, last_values = tuple(everywhere), tuple(everywhere.values())
         deltas, kept, resets = _deltas(shape.keys, reading.values, last_keys, last_values, absent, restarted)
-        groups[group] = (shape.keys, list(reading.values) if first else kept)
+        groups[group] = (
+            shape.keys,
+            [value if _is_count(value) else nan for value in reading.values] if first else kept,
+        )
         results.append(_increments(reading, deltas if not first else None, resets))
     for group, (keys, values) in known.groups.items():
         if restarted or groups.get(group, ((), ()))[0] is keys:
@@ -199,7 +202,7 @@ def _deltas(
     kept = []
     resets = int(restarted)
     for value, last in zip(values, previous, strict=True):
-        if not isfinite(value):
+        if not _is_count(value):
             deltas.append(0.0)
             kept.append(last)
             continue
@@ -214,6 +217,11 @@ def _deltas(
             deltas.append(value - last)
         kept.append(value)
     return deltas, kept, resets
+
+
+def _is_count(value: float) -> bool:
+    """Return whether a cumulative value can be one: NaN, infinity and the sentinel -1 are not."""
+    return isfinite(value) and value >= 0
 
 
 def _increments(reading: Reading, deltas: list[float] | None, resets: int) -> Increments:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import replace
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from signals.dialects.form import COUNTER, GAUGE, HISTOGRAM, Dialect, Rule
 from signals.dialects.reader import PageReader
@@ -123,6 +126,22 @@ def test_nan_is_missing_and_does_not_poison_the_next_reading() -> None:
 def test_a_counter_that_was_nan_at_first_contributes_nothing_when_it_becomes_a_number() -> None:
     found = between("toy_tokens NaN\n", "toy_tokens 130\n", "toy_tokens 131\n")
     assert [tokens(increment) for increment in found[1:]] == [0, 1]
+
+
+@pytest.mark.parametrize("sentinel", ["-1", "NaN", "+Inf"])
+def test_a_sentinel_in_a_counter_is_missing_and_never_a_reset(sentinel: str) -> None:
+    found = between("toy_tokens 100\n", f"toy_tokens {sentinel}\n", "toy_tokens 130\n")
+    assert [(tokens(increment), increment.resets) for increment in found[1:]] == [(0, 0), (30, 0)]
+    found = between(f"toy_tokens {sentinel}\n", "toy_tokens 130\n")
+    assert tokens(found[-1]) == 0
+
+
+@given(st.lists(st.integers(min_value=0, max_value=10**9), min_size=2, max_size=12))
+@settings(max_examples=200, derandomize=True)
+def test_increments_add_up_to_every_rise_and_to_the_value_after_every_fall(values: list[int]) -> None:
+    found = between(*[f"toy_tokens {value}\n" for value in values])
+    expected = sum(b - a if b >= a else b for a, b in itertools.pairwise(values))
+    assert sum(tokens(increment) for increment in found[1:]) == expected
 
 
 def test_a_histogram_contributes_observations_between_its_own_edges() -> None:

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
+from math import isfinite
+from random import Random
 
 import pytest
 
 from signals.dialects import registry
 from signals.dialects.form import normal
 from signals.dialects.reader import PageReader
+from signals.errors import PageError
 from signals.pages import PageParser
-from tests.support import pages
+from signals.readings import State, advance
+from tests.support import fuzz, pages
 from tests.support.engine_pages import between, gauges, read, totals
 
 
@@ -283,3 +288,21 @@ def test_a_gauge_that_comes_or_goes_leaves_the_counters_shape_as_it_was() -> Non
     without = "".join(line for line in text.splitlines(keepends=True) if "lora_requests_info{" not in line)
     first, second = (reader.read(parser.parse(shown)) for shown in (text, without))
     assert first.readings[0].shape is second.readings[0].shape
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_mangled_page_never_gives_a_negative_count_or_a_number_that_is_none(seed: int) -> None:
+    random = Random(seed)
+    known = [name for name in pages.names() if name.partition("-")[0] in registry.DIALECTS]
+    for _ in range(25):
+        name = random.choice(known)
+        clean = fuzz.excerpt(pages.read(name), random, 120)
+        reader, parser = PageReader(registry.get(name.partition("-")[0]), "m"), PageParser()
+        state: State | None = None
+        for _ in range(3):
+            with suppress(PageError):
+                state, found = advance(state, reader.read(parser.parse(fuzz.mutate(clean, random))))
+                for increments in found:
+                    assert all(amount >= 0 for amount in increments.counters.values())
+                    assert all(value is None or isfinite(value) for value in increments.gauges.values())
+                    assert all(min(histogram.counts) >= 0 for histogram in increments.histograms)
