@@ -82,7 +82,7 @@ def _set_verdict(parts: Services, incident: str, word: str, note: str | None) ->
 def _rows(parts: Services, name: str, values: dict[str, object]) -> list[dict[str, object]]:
     cursor = parts.store.cursor()
     try:
-        table: pa.Table = cursor.execute(sql(PACKAGE, name), values).to_arrow_table()
+        table: pa.Table = cursor.sql(sql(PACKAGE, name), params=values).to_arrow_table()
     finally:
         cursor.close()
     return [{key: plain(value) for key, value in row.items()} for row in table.to_pylist()]

@@ -45,6 +45,8 @@ class Sources:
         rest = resource[: sequence[0]] + resource[sequence[1] :]
         sent = _text_at(rest, _SENT_AT)
         if sent is not None:
+            if not sent[2].isdigit():
+                return None
             rest = rest[: sent[0]] + rest[sent[1] :]
         found = self._known.get(rest)
         if found is None:

@@ -43,6 +43,12 @@ REFUSED_PREFIXES = (
     "disable_",
 )
 ALLOWED_SCHEMAS = frozenset({"", "main", "information_schema"})
+#: Query nodes of questions. DuckDB 2 calls a SELECT what inserts, deletes or copies in a CTE: those have others.
+QUERY_NODES = frozenset({"SELECT_NODE", "SET_OPERATION_NODE", "RECURSIVE_CTE_NODE", "CTE_NODE"})
+#: What a FROM clause may hold.
+TABLE_REFERENCES = frozenset({
+    "BASE_TABLE", "SUBQUERY", "JOIN", "TABLE_FUNCTION", "EXPRESSION_LIST", "EMPTY", "EMPTY_FROM", "PIVOT",
+})  # fmt: skip
 #: Public beyond signals.views: views that the store adds for its own state.
 EXTRA_VIEWS = frozenset({"data_quality"})
 INFORMATION = frozenset({"tables", "columns", "schemata"})
@@ -64,6 +70,9 @@ class Guard:
 
     def _check_node(self, node: Mapping[str, object], own: set[str]) -> None:
         kind = node.get("type")
+        is_reference = isinstance(kind, str) and "class" not in node and "sample" in node
+        if isinstance(kind, str) and kind.endswith("_NODE") and kind not in QUERY_NODES:
+            raise QueryRefusedError(f"only questions are allowed, not {kind.removesuffix('_NODE').lower()}")
         if kind == "BASE_TABLE":
             self._check_table(node, own)
         elif kind == "TABLE_FUNCTION":
@@ -73,6 +82,8 @@ class Guard:
                 raise QueryRefusedError(f"table function {name!r} is not allowed{nearest(name, self.table_functions)}")
         elif kind == "SHOW_REF":
             raise QueryRefusedError("SHOW and DESCRIBE are not allowed; ask information_schema.columns")
+        elif is_reference and kind not in QUERY_NODES | TABLE_REFERENCES:
+            raise QueryRefusedError(f"{str(kind).lower()} is not allowed in FROM")
         elif node.get("class") == "FUNCTION":
             name = str(node.get("function_name", "")).lower()
             if name in REFUSED_FUNCTIONS or name.startswith(REFUSED_PREFIXES):

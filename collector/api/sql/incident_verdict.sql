@@ -1,4 +1,4 @@
 -- What a person says of one incident.
-update store.incidents
+update stored.incidents
 set human_verdict = $verdict, human_note = $note
 where incident = $incident

@@ -51,7 +51,7 @@ def _read(content: Mapping[str, object], headers: Mapping[str, str], now: dateti
 def _release(
     content: Mapping[str, object], release: Mapping[str, object], repository: str, now: datetime
 ) -> list[Change]:
-    if content.get("action") not in {"published", "released", None}:
+    if text(content.get("action")) not in {"published", "released", None}:
         return []
     tag = text(release.get("tag_name")) or ""
     return [

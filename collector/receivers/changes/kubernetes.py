@@ -27,7 +27,7 @@ REASONS: Mapping[str, str] = {
 
 def _knows(content: Mapping[str, object], headers: Mapping[str, str]) -> bool:
     del headers
-    return content.get("kind") in {"Event", "EventList"} or "involvedObject" in content
+    return text(content.get("kind")) in {"Event", "EventList"} or "involvedObject" in content
 
 
 def _read(content: Mapping[str, object], headers: Mapping[str, str], now: datetime) -> list[Change]:
@@ -40,7 +40,7 @@ def _one(event: Mapping[str, object], now: datetime) -> Change | None:
     about = mapping(event.get("involvedObject")) or mapping(event.get("regarding"))
     meta = mapping(event.get("metadata"))
     reason = text(event.get("reason")) or "Event"
-    kind = REASONS.get(reason) or ("fault" if event.get("type") == "Warning" else None)
+    kind = REASONS.get(reason) or ("fault" if text(event.get("type")) == "Warning" else None)
     if kind is None:
         return None
     told = text(event.get("message")) or text(event.get("note")) or ""
