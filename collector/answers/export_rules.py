@@ -43,7 +43,7 @@ def _records(objective: Objective, seconds: int) -> list[dict[str, object]]:
     by = ", ".join(("objective", *objective.by))
     bad = f"sum by ({by}) (increase({BAD_SERIES}{chosen}[{window}]))"
     good = f"sum by ({by}) (increase({GOOD_SERIES}{chosen}[{window}]))"
-    events, spoilt, ratio = (_name(kind, seconds) for kind in ("events", "bad", "bad_ratio"))
+    events, spoilt, ratio = (recorded_name(kind, seconds) for kind in ("events", "bad", "bad_ratio"))
     return [
         {"record": spoilt, "expr": bad},
         {"record": events, "expr": f"{good} + {spoilt}{chosen}"},
@@ -55,8 +55,8 @@ def _alert(objective: Objective, rule: BurnRule) -> dict[str, object]:
     chosen = f'{{objective="{_quoted(objective.name)}"}}'
     allowed = repr(1 - objective.target)
     factor = repr(float(rule.factor))
-    ratio, events = (_name(kind, rule.long_seconds) + chosen for kind in ("bad_ratio", "events"))
-    quick = _name("bad_ratio", rule.short_seconds) + chosen
+    ratio, events = (recorded_name(kind, rule.long_seconds) + chosen for kind in ("bad_ratio", "events"))
+    quick = recorded_name("bad_ratio", rule.short_seconds) + chosen
     square = repr(GUARD_Z * GUARD_Z)
     scale = f"(1 + {square} / {events})"
     middle = f"({ratio} + {square} / (2 * {events})) / {scale}"
@@ -69,7 +69,11 @@ def _alert(objective: Objective, rule: BurnRule) -> dict[str, object]:
             f"clamp_min({middle} - {half}, 0) / {allowed} > {factor}",
         )
     )
-    name, long, short = _literal(objective.name), window_name(rule.long_seconds), window_name(rule.short_seconds)
+    name, long, short = (
+        _literal(objective.name),
+        window_name(rule.long_seconds),
+        window_name(rule.short_seconds),
+    )
     return {
         "alert": "SloscopeErrorBudgetBurn",
         "expr": expression,
@@ -102,7 +106,8 @@ def _watchdog() -> dict[str, object]:
     }
 
 
-def _name(kind: str, seconds: int) -> str:
+def recorded_name(kind: str, seconds: int) -> str:
+    """Return the series that a recording rule writes: events, bad or bad_ratio over a window."""
     return f"sloscope:objective_{kind}:increase{window_name(seconds)}"
 
 

@@ -10,6 +10,7 @@ import pytest
 
 from analytics.slo import Objective, Threshold
 from collector.answers.objective_counts import objective_counts
+from collector.answers.objective_series import objective_series
 from collector.store.reader import Columns, DuckReader
 from signals.views import OBJECTIVE_COUNTS
 from tests.support.public_store import public_store
@@ -27,7 +28,7 @@ def insert(store: duckdb.DuckDBPyConnection, table: str, minute: float, **row: o
     base: dict[str, object] = {"ts": HOUR + timedelta(minutes=minute), "model": "m"}
     if table == "requests":
         base |= {"request_id": "r", "status": "ok", "source": "engine", "ttft_seconds": 1.0, "e2e_seconds": 2.0}
-    else:
+    elif table != "objective_counts":
         base |= {"instance": "i"}
     row = base | row
     store.execute(f"insert into {table} ({', '.join(row)}) values ({', '.join('?' for _ in row)})", list(row.values()))
@@ -100,3 +101,18 @@ def test_an_abort_that_a_request_records_later_is_not_counted_twice(store: duckd
     insert(store, "requests", 1, status="aborted", source="gateway", finished_at=HOUR + timedelta(minutes=5))
     found = counted(store, Objective("o", TTFT))
     assert (found["good"].tolist(), found["unattributed_bad"].tolist()) == ([1], [0])
+
+
+def test_counters_for_prometheus_begin_with_the_server(store: duckdb.DuckDBPyConnection) -> None:
+    objective = Objective("o", TTFT)
+    for minute, good in ((0, 5), (10, 7), (20, 1)):
+        insert(
+            store, "objective_counts", minute, objective="o", revision=objective.revision, good=good, bad=1,
+            excluded=0, unattributed_bad=0, exact=True,
+        )  # fmt: skip
+    found = objective_series(DuckReader(store), [objective], HOUR + timedelta(minutes=5))
+    labels = (("objective", "o"), ("model", "m"))
+    assert [(one.name, one.labels, one.value) for one in found] == [
+        ("sloscope_objective_good_total", labels, 8),
+        ("sloscope_objective_bad_total", labels, 2),
+    ]
