@@ -2,7 +2,8 @@
 
 Names are from LMCache 0.5.6's own collector and a page it generated; inside vLLM the same families stand on vLLM's
 page, so vLLM's dialect reads these rules too. Traps: times to remote backends are in milliseconds, all others in
-seconds; hit-rate gauges are windows that reset with the log; every worker of a group reports its own lookups.
+seconds; hit-rate gauges are windows that reset with the log; every tensor-parallel worker counts the same tokens and
+its own share of the bytes.
 """
 
 from __future__ import annotations
@@ -14,20 +15,23 @@ _DISK = {"tier": "disk"}
 _REMOTE = {"tier": "remote"}
 _ANY = {"tier": "lmcache"}
 
+#: Every worker of a tensor-parallel group counts the same tokens.
+REPEATS = ("worker_id",)
+
 RULES: tuple[Rule, ...] = (
     Rule("kv_tier_query_tokens", ("lmcache:num_lookup_tokens_total", "lmcache:num_requested_tokens_total"),
          attributes=_ANY),
     Rule("kv_tier_hit_tokens", ("lmcache:num_lookup_hits_total", "lmcache:num_hit_tokens_total"), attributes=_ANY),
     Rule("kv_tier_read_tokens", ("lmcache:num_hit_tokens_total",), attributes=_ANY),
     Rule("kv_tier_write_tokens", ("lmcache:num_stored_tokens_total",), attributes=_ANY),
-    Rule("kv_offload_load_bytes", ("lmcache:num_remote_read_bytes_total",),
+    Rule("kv_offload_load_bytes", ("lmcache:num_remote_read_bytes_total",), every_rank=True,
          unless=("vllm:kv_offload_load_bytes",)),
-    Rule("kv_offload_store_bytes", ("lmcache:num_remote_write_bytes_total",),
+    Rule("kv_offload_store_bytes", ("lmcache:num_remote_write_bytes_total",), every_rank=True,
          unless=("vllm:kv_offload_store_bytes",)),
-    Rule("kv_tier_read_bytes", ("lmcache:num_remote_read_bytes_total",), attributes=_REMOTE),
-    Rule("kv_tier_used_bytes", ("lmcache:local_cache_usage",), GAUGE, attributes=_LOCAL),
-    Rule("kv_tier_used_bytes", ("lmcache:local_storage_usage",), GAUGE, attributes=_DISK),
-    Rule("kv_tier_used_bytes", ("lmcache:remote_cache_usage",), GAUGE, attributes=_REMOTE),
+    Rule("kv_tier_read_bytes", ("lmcache:num_remote_read_bytes_total",), attributes=_REMOTE, every_rank=True),
+    Rule("kv_tier_used_bytes", ("lmcache:local_cache_usage",), GAUGE, attributes=_LOCAL, every_rank=True),
+    Rule("kv_tier_used_bytes", ("lmcache:local_storage_usage",), GAUGE, attributes=_DISK, every_rank=True),
+    Rule("kv_tier_used_bytes", ("lmcache:remote_cache_usage",), GAUGE, attributes=_REMOTE, every_rank=True),
     Rule("kv_tier_failures", ("lmcache:remote_ping_errors_total",), attributes=_REMOTE),
     Rule("kv_tier_read_seconds", ("lmcache:time_to_retrieve",), HISTOGRAM, attributes=_ANY),
     Rule("kv_tier_write_seconds", ("lmcache:time_to_store",), HISTOGRAM, attributes=_ANY),
@@ -52,5 +56,6 @@ LMCACHE = Dialect(
     prefixes=("lmcache_",),
     rules=RULES,
     ranks=("worker_id",),
+    repeats=REPEATS,
     ignored=IGNORED,
 )

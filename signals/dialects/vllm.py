@@ -121,6 +121,7 @@ VLLM = Dialect(
     rules=(*RULES, *lmcache.RULES),
     model_labels=("model_name", "model"),
     ranks=("engine", "dp_rank"),
+    repeats=lmcache.REPEATS,
     version=_version,
     halves=halves,
     ignored=(*IGNORED, *lmcache.IGNORED),

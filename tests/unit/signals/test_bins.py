@@ -12,13 +12,13 @@ LATENCIES = st.floats(min_value=2e-9, max_value=1e6)
 
 
 @given(LATENCIES)
-@settings(max_examples=300, derandomize=True)
+@settings(max_examples=150, derandomize=True)
 def test_a_bins_value_is_within_the_promised_error_of_everything_in_it(seconds: float) -> None:
     assert abs(bin_value(bin_of(seconds)) - seconds) <= ALPHA * seconds * (1 + 1e-9)
 
 
 @given(LATENCIES)
-@settings(max_examples=300, derandomize=True)
+@settings(max_examples=150, derandomize=True)
 def test_a_latency_lies_between_the_edges_of_its_bin(seconds: float) -> None:
     low, high = bin_edges(bin_of(seconds))
     assert low * (1 - 1e-12) < seconds <= high * (1 + 1e-12)

@@ -181,6 +181,22 @@ def test_ray_serve_is_in_seconds_and_without_rays_own_labels() -> None:
     assert dict(start.attributes) == {"application": "llm_app", "deployment": "Hello"}
 
 
+@pytest.mark.parametrize("engine", ["lmcache", "vllm"])
+def test_lmcache_workers_count_the_same_tokens_and_their_own_bytes(engine: str) -> None:
+    head = "# TYPE lmcache:num_stored_tokens_total counter\n# TYPE lmcache:num_remote_read_bytes_total counter\n"
+    text = head + "".join(
+        f'lmcache:num_stored_tokens_total{{model_name="m",role="worker",worker_id="{k}"}} 50\n'
+        f'lmcache:num_remote_read_bytes_total{{model_name="m",role="worker",worker_id="{k}"}} 10\n'
+        f'lmcache:local_cache_usage{{model_name="m",role="worker",worker_id="{k}"}} 7\n'
+        for k in range(4)
+    )
+    reading = read(engine, text + 'vllm:num_requests_running{model_name="m",engine="0"} 1\n')
+    found = totals(reading)
+    assert found["kv_tier_write_tokens{tier=lmcache}"] == 50
+    assert found["kv_tier_read_bytes{tier=remote}"] == 40
+    assert gauges(reading)["kv_tier_used_bytes{tier=host}"] == 28
+
+
 def test_the_tenant_of_the_endpoint_picker_is_the_fairness_id_that_somebody_sent() -> None:
     text = (
         "# TYPE llm_d_epp_request_total counter\n"
