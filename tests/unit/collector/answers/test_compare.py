@@ -84,6 +84,11 @@ def test_goodput_compares_shares_of_bad_requests(store: duckdb.DuckDBPyConnectio
     assert found["effect"] > 0.05
 
 
+def test_a_metric_may_leave_out_its_unit(store: duckdb.DuckDBPyConnection) -> None:
+    fill(store, "v2", 40)
+    assert gate(store, metric="ttft")["metric"] == "ttft_seconds"
+
+
 def test_an_unknown_version_names_those_that_served(store: duckdb.DuckDBPyConnection) -> None:
     with pytest.raises(UnknownNameError, match="unknown model_version 'v2'; known: v1"):
         gate(store)
