@@ -79,7 +79,7 @@ class RlRolloutInputs(PlannerInputs):
             Verdict(
                 "asynchronous samples stay within the staleness cap",
                 oldest <= self.staleness_cap_steps,
-                f"the oldest is {oldest:.1f} updates old with scoring, the cap is {self.staleness_cap_steps}",
+                f"the oldest is {oldest:.3g} updates old with scoring, the cap is {self.staleness_cap_steps}",
             ),
             Verdict(
                 "samples as trained on are within the staleness cap",

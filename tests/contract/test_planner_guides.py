@@ -13,6 +13,7 @@ from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportM
 
 from analytics.planners import get, names
 from analytics.planners.observed import OBSERVERS
+from analytics.planners.reference import reference_page
 from analytics.planners.signals import SIGNALS
 from collector.answers.plan import plan
 from collector.receivers.metrics import MetricsReceiver
@@ -108,3 +109,7 @@ def test_a_sender_example_is_accepted(body: str) -> None:
     group = decoded.batches[0].increments[0]  # type: ignore[union-attr]
     kept = {f"sloscope.{signal}" for table in (group.gauges, group.counters) for signal, _ in table}
     assert kept == sent
+
+
+def test_the_reference_of_planners_is_up_to_date() -> None:
+    assert (DOCS / "reference" / "planners.md").read_text(encoding="utf-8") == reference_page()

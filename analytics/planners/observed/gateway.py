@@ -14,7 +14,7 @@ from analytics.planners.observed.measures import (
     signal_mean,
     signal_ratio,
 )
-from analytics.planners.observed.telemetry import BLOCKS, Telemetry, by_block, column, total
+from analytics.planners.observed.telemetry import BLOCKS, Telemetry, by_block, column, instances, total
 
 __all__ = ["OBSERVER"]
 
@@ -27,7 +27,7 @@ def _instances(telemetry: Telemetry, _: PlannerInputs) -> Estimate | None:
 
 
 def _cached_tokens(telemetry: Telemetry, _: PlannerInputs) -> Estimate | None:
-    tokens = column(telemetry, "plan_instances", "kv_capacity_tokens")
+    tokens = instances(telemetry, "kv_capacity_tokens")
     held = tokens[np.isfinite(tokens)]
     if len(held) == 1 or (len(held) and np.ptp(held) == 0):
         return exactly(float(held[0]), f"KV capacity of {len(held)} instances")

@@ -20,7 +20,7 @@ from analytics.planners.observed.measures import (
     signal_mean,
     signal_ratio,
 )
-from analytics.planners.observed.telemetry import Telemetry, by_block, column, texts, total
+from analytics.planners.observed.telemetry import Telemetry, by_block, instance_texts, instances, total
 
 __all__ = ["DISK_TIERS", "MEMORY_TIERS", "OBSERVER", "read_rate"]
 
@@ -44,13 +44,13 @@ def read_rate(tiers: Sequence[str]) -> Measure:
 
 
 def _machines(telemetry: Telemetry, _: PlannerInputs) -> Estimate | None:
-    hosts = {host for host in texts(telemetry, "plan_instances", "host") if host}
+    hosts = {host for host in instance_texts(telemetry, "host") if host}
     return exactly(len(hosts), "hosts with instances") if hosts else None
 
 
 def _gpu_bytes(telemetry: Telemetry, inputs: PlannerInputs) -> Estimate | None:
     per_token = signal_mean("kv_bytes_per_token")(telemetry, inputs)
-    tokens, gpus = (column(telemetry, "plan_instances", name) for name in ("kv_capacity_tokens", "gpu_count"))
+    tokens, gpus = (instances(telemetry, name) for name in ("kv_capacity_tokens", "gpu_count"))
     held = np.isfinite(tokens) & np.isfinite(gpus)
     if per_token is None or isinstance(per_token.value, tuple) or not held.any():
         return None

@@ -9,7 +9,17 @@ import numpy as np
 
 from analytics.planners.form import Estimate, Named, PlannerInputs
 from analytics.planners.observed.intervals import exactly, largest_rate, mean_of, ratio_of_sums
-from analytics.planners.observed.telemetry import BLOCKS, Floats, Telemetry, by_block, column, texts, total
+from analytics.planners.observed.telemetry import (
+    BLOCKS,
+    Floats,
+    Telemetry,
+    by_block,
+    column,
+    instance_texts,
+    instances,
+    texts,
+    total,
+)
 
 __all__ = [
     "Measure",
@@ -145,8 +155,8 @@ def common_instance(name: str, role: str | None = None) -> Measure:
     """Measure the most common value of an instance property, as a fact."""
 
     def measure(telemetry: Telemetry, _: PlannerInputs) -> Estimate | None:
-        values = column(telemetry, "plan_instances", name)
-        roles = texts(telemetry, "plan_instances", "role")
+        values = instances(telemetry, name)
+        roles = instance_texts(telemetry, "role")
         held = [float(v) for v, r in zip(values, roles, strict=True) if np.isfinite(v) and role in (None, r)]
         if not held:
             return None
@@ -158,8 +168,7 @@ def common_instance(name: str, role: str | None = None) -> Measure:
 
 def per_machine(telemetry: Telemetry, _: PlannerInputs) -> Estimate | None:
     """Measure GPUs of the fullest host, as a fact."""
-    hosts = texts(telemetry, "plan_instances", "host")
-    gpus = column(telemetry, "plan_instances", "gpu_count")
+    hosts, gpus = instance_texts(telemetry, "host"), instances(telemetry, "gpu_count")
     sums: dict[str, float] = {}
     for host, count in zip(hosts, gpus, strict=True):
         if host is not None and np.isfinite(count):

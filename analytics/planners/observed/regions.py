@@ -7,7 +7,7 @@ import numpy as np
 from analytics.planners.form import Estimate, Named, PlannerInputs
 from analytics.planners.observed.intervals import exactly
 from analytics.planners.observed.measures import hourly, throughput
-from analytics.planners.observed.telemetry import Telemetry, column, texts
+from analytics.planners.observed.telemetry import Telemetry, column, instance_texts, texts
 
 __all__ = ["capacities", "count", "peak_hours", "peaks", "resident", "trough"]
 
@@ -18,7 +18,7 @@ def _names(telemetry: Telemetry) -> list[str]:
 
 def count(telemetry: Telemetry, _: PlannerInputs) -> Estimate | None:
     """Measure the number of regions that serve requests or run instances, as a fact."""
-    placed = {name for name in texts(telemetry, "plan_instances", "region") if name}
+    placed = {name for name in instance_texts(telemetry, "region") if name}
     found = placed | set(_names(telemetry))
     return exactly(len(found), ", ".join(sorted(found))) if found else None
 
@@ -48,7 +48,7 @@ def trough(telemetry: Telemetry, _: PlannerInputs) -> Estimate | None:
 def capacities(telemetry: Telemetry, inputs: PlannerInputs) -> Estimate | None:
     """Measure each region's capacity: its instances x the rate of one with requests waiting."""
     each = throughput("busy_finished", "busy_seconds")(telemetry, inputs)
-    regions = [name for name in texts(telemetry, "plan_instances", "region") if name]
+    regions = [name for name in instance_texts(telemetry, "region") if name]
     if each is None or isinstance(each.value, tuple) or not regions or each.value <= 0:
         return None
     pairs: Named = tuple((name, regions.count(name) * each.value) for name in sorted(set(regions)))

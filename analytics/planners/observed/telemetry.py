@@ -7,7 +7,17 @@ from collections.abc import Mapping
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Columns", "Floats", "Telemetry", "by_block", "column", "texts", "total"]
+__all__ = [
+    "Columns",
+    "Floats",
+    "Telemetry",
+    "by_block",
+    "column",
+    "instance_texts",
+    "instances",
+    "texts",
+    "total",
+]
 
 Floats = npt.NDArray[np.float64]
 Columns = Mapping[str, npt.NDArray[np.generic]]
@@ -28,6 +38,22 @@ def texts(telemetry: Telemetry, query: str, name: str) -> list[str | None]:
     """Return a column of text; empty where the query did not run."""
     found = telemetry.get(query, {}).get(name)
     return [] if found is None else [None if each is None else str(each) for each in found.tolist()]
+
+
+def instances(telemetry: Telemetry, name: str) -> Floats:
+    """Return a column of the instances that still run at the window's end, of all where none does."""
+    return column(telemetry, "plan_instances", name)[_running(telemetry)]
+
+
+def instance_texts(telemetry: Telemetry, name: str) -> list[str | None]:
+    """Return a column of text of the same instances."""
+    running = _running(telemetry)
+    return [each for each, kept in zip(texts(telemetry, "plan_instances", name), running, strict=True) if kept]
+
+
+def _running(telemetry: Telemetry) -> npt.NDArray[np.bool_]:
+    alive = column(telemetry, "plan_instances", "alive") > 0
+    return alive if alive.any() else np.ones(len(alive), dtype=bool)
 
 
 def by_block(telemetry: Telemetry, query: str, name: str, **where: str) -> Floats:
