@@ -44,7 +44,8 @@ def compare(
 ) -> dict[str, object]:
     """Return the contract's {"verdict", "effect", "interval", "n"} of B against A over [start, end), and why.
 
-    `metric` may leave out its unit: ttft is ttft_seconds. Latencies: `effect` is the relative change of the highest quantile that both sides support, over answered requests.
+    `metric` may leave out its unit: ttft is ttft_seconds.
+    Latencies: `effect` is the relative change of the highest quantile that both sides support, over answered requests.
     goodput: the difference of the shares of bad requests under `objective` (default: the built-in one).
     """
     metric = f"{metric}_seconds" if f"{metric}_seconds" in METRICS else metric
