@@ -14,7 +14,7 @@ from signals.dialects.form import COUNTER, GAUGE, HISTOGRAM, INFO, NAMES, VALUE,
 from signals.dialects.reader import PageReader
 from signals.dialects.registry import DIALECTS, detect
 from signals.pages import Page, PageParser
-from signals.readings import advance
+from signals.readings import Attributes, advance
 from signals.views import GPU_SAMPLES
 from tests.support import pages
 
@@ -99,13 +99,13 @@ def test_a_restarted_engine_contributes_its_whole_counters_and_nothing_negative(
     state, _ = advance(None, higher)
     _, found = advance(state, replace(reading, process_start=None))
     for reading_, increments in zip(reading.readings, found, strict=True):
-        whole: dict[object, float] = {}
+        whole: dict[tuple[str, Attributes], float] = {}
         for counter in reading_.shape.counters:
             key = (counter.signal, counter.attributes)
             whole[key] = whole.get(key, 0.0) + counter.scale * sum(reading_.values[p] for p in counter.places)
         assert all(amount >= 0 for amount in increments.counters.values())
         for key, amount in whole.items():
-            assert increments.counters[key] >= amount - 1e-9  # type: ignore[index]
+            assert increments.counters[key] >= amount - 1e-9
 
 
 @pytest.mark.parametrize(("engine", "name"), RECORDED)

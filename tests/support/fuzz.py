@@ -70,7 +70,7 @@ def oracle(text: str) -> list[Sample]:
 
     By line, because a target's other lines must survive one broken line; it refuses whole pages.
     """
-    found = []
+    found: list[Sample] = []
     for line in text.split("\n"):
         if not line or line.isspace() or line.lstrip()[:1] == "#":
             continue

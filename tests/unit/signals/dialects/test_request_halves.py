@@ -75,7 +75,8 @@ def test_dynamo_request_spans_name_the_worker_as_its_page_does() -> None:
     found = halves("dynamo-otlp")
     assert len(found) == 6
     first = found[0]
-    assert (first.input_tokens, first.output_tokens, first.ttft_seconds) == (4, 8, pytest.approx(0.02554))
+    assert (first.input_tokens, first.output_tokens) == (4, 8)
+    assert first.ttft_seconds == pytest.approx(0.02554)
     assert first.instance == f"{2160817158212071145:016x}"
 
 
@@ -155,7 +156,8 @@ def test_a_dynamo_trace_line_tells_stages_workers_and_prefix_hashes() -> None:
     assert half is not None
     assert (half.side, half.request_id, half.match, half.session) == ("log", "x-1", "r-1", "s-1")
     assert (half.queue_seconds, half.prefill_seconds, half.ttft_seconds) == pytest.approx((0.03, 0.07, 0.12))
-    assert (half.e2e_seconds, half.end_ns) == (pytest.approx(0.9), 1_700_000_000_900_000_000)
+    assert half.e2e_seconds == pytest.approx(0.9)
+    assert half.end_ns == 1_700_000_000_900_000_000
     assert (half.instance, half.prefill_instance) == ("f86697cc3364077d", "ae9614cf3ce66e42")
     assert half.prefix_hashes == (11, 5 - 2**63)
 
