@@ -86,3 +86,13 @@ class Lives:
         if facts:
             row["config"] = list(facts.items())
         return row
+
+
+def one_row_each(rows: list[dict[str, object]]) -> list[dict[str, object]]:
+    """Return one row for each life, with what all of its rows know; an earlier row's word stands."""
+    lives: dict[tuple[object, object, object], dict[str, object]] = {}
+    for row in rows:
+        key = (row.get("instance"), row.get("model"), row.get("started_at"))
+        life = lives.setdefault(key, {})
+        life.update({name: value for name, value in row.items() if life.get(name) is None})
+    return list(lives.values())

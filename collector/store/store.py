@@ -21,7 +21,7 @@ from collector.store.archive import archive_days
 from collector.store.batch import Batch, ColumnBatch, HalfBatch, TableBatch
 from collector.store.columns import KnownLives, column_tables
 from collector.store.halves import add_halves
-from collector.store.instances import Lives
+from collector.store.instances import Lives, one_row_each
 from collector.store.join import Joiner
 from collector.store.ledger import Ledger, ledger_table
 from collector.store.migrate import migrate, migrations, schema_version
@@ -194,7 +194,9 @@ class Store:
         self._connection.unregister("incoming")
 
     def _merge_lives(self, lives: list[dict[str, object]]) -> None:
-        incoming = arrow("instances", [_full(row, self._types["instances"]) for row in lives], self._types["instances"])
+        incoming = arrow(
+            "instances", [_full(row, self._types["instances"]) for row in one_row_each(lives)], self._types["instances"]
+        )
         self._connection.register("incoming_lives", incoming)
         for name in ("instances_insert", "instances_update"):
             self._connection.execute(sql(PACKAGE, name))

@@ -1,7 +1,7 @@
 -- Names the gateway requests that halves newer than $after may change.
 create or replace temp table touched_gateways as
 with fresh as (
-    select side, key, match, alias, trace_id
+    select key, match, alias, trace_id
     from stored.halves
     where half_sequence > $after
 ),
@@ -19,8 +19,8 @@ where
     and h.start_ns between $low and $high
     and (
         h.half_sequence > $after
-        or h.match in (select match from fresh where side <> 'gateway' and match is not null)
-        or h.trace_id in (select trace_id from fresh where side <> 'gateway' and trace_id is not null)
+        or h.match in (select match from fresh where match is not null)
+        or h.trace_id in (select trace_id from fresh where trace_id is not null)
         or ($retouch and coalesce(links.key, h.key) in (select gateway_key from stored.requests where model is null))
     )
 union
