@@ -10,7 +10,7 @@ from pathlib import Path
 
 import httpx
 
-from collector.answers.alert_payloads import alertmanager_payload, heartbeat_payload, webhook_payloads
+from collector.answers.alert_payloads import alertmanager_payload, webhook_payloads
 from collector.answers.alerts import AlertBook, AlertRound, advance_alerts, find_alerts
 from collector.api.inputs import configured_objectives
 from collector.api.services import Services
@@ -18,8 +18,8 @@ from signals.errors import UnreachableError
 
 log = logging.getLogger(__name__)
 TIMEOUT_SECONDS = 5.0
-#: Alertmanager forgets an alert that is not sent again; this is well below its default of 5 minutes.
-HEARTBEAT = timedelta(minutes=1)
+#: Minutes older than this are stored and counted again while halves come late; requests need not be read for them.
+RAW_WINDOW = timedelta(hours=2)
 
 
 @dataclass(slots=True)
@@ -29,14 +29,14 @@ class AlertSender:
     parts: Services
     book: AlertBook = field(default_factory=AlertBook)
     last: AlertRound | None = None
-    _beat_at: datetime | None = None
 
     def run(self) -> None:
         """Look, and send what has to be said. UnreachableError names every receiver that did not take it."""
         from collector.answers.status import status
 
         now = self.parts.clock()
-        answer = status(self.parts.store.reader(), now, objectives=configured_objectives(self.parts))
+        objectives = configured_objectives(self.parts)
+        answer = status(self.parts.store.reader(), now, objectives=objectives, raw_window=RAW_WINDOW)
         found = answer.get("objectives")
         rows = [row for row in found if isinstance(row, Mapping)] if isinstance(found, list) else []
         alerts = find_alerts(
@@ -66,12 +66,8 @@ class AlertSender:
         config = self.parts.config
         faults = []
         if config.alertmanager_url:
-            payload = alertmanager_payload(found, now)
-            if self._beat_at is None or now - self._beat_at >= HEARTBEAT:
-                payload = [*payload, heartbeat_payload(now)]
-                self._beat_at = now
-            if payload:
-                faults += _post(f"{config.alertmanager_url.rstrip('/')}/api/v2/alerts", payload)
+            # The watchdog alert is part of every payload: it is the heartbeat.
+            faults += _post(f"{config.alertmanager_url.rstrip('/')}/api/v2/alerts", alertmanager_payload(found, now))
         for url in _webhooks(config.webhooks):
             for body in webhook_payloads(found, now):
                 faults += _post(url, body)
