@@ -102,7 +102,7 @@ def advance_alerts(
     active, say, silenced = [], [], []
     for alert in alerts:
         before = book.open.get(alert.key)
-        current = replace(alert, started_at=now if before is None else before.started_at)
+        current = replace(alert, started_at=now) if before is None else _continued(alert, before)
         opened[alert.key] = current
         silence = next((one for one in silences if one.covers(current, now)), None)
         said = book.said_at.get(alert.key)
@@ -119,6 +119,14 @@ def advance_alerts(
         said_at[alert.key] = said
     resolved = tuple(alert for key, alert in book.open.items() if key not in opened and key in book.said_at)
     return AlertRound(AlertBook(opened, said_at), tuple(active), tuple(say), resolved, tuple(silenced))
+
+
+def _continued(alert: Alert, before: Alert) -> Alert:
+    """Keep since when, and what was found out when it began, unless something newer is known."""
+    known = alert if alert.verdict else before
+    return replace(
+        alert, started_at=before.started_at, verdict=known.verdict, cause=known.cause, next_step=known.next_step
+    )
 
 
 def watchdog() -> Alert:

@@ -60,6 +60,13 @@ def test_the_same_alert_is_said_once_and_again_when_worse_or_after_hours() -> No
     assert later.active[0].started_at == NOW
 
 
+def test_a_cause_found_when_an_alert_began_stays_with_it() -> None:
+    told = {"verdict": "explained", "causes": [{"cause": "preemption", "confidence": 0.9, "next_step": "add KV"}]}
+    first = advance_alerts(AlertBook(), find_alerts([row(PAGE)], explanations={"m/large": told}), NOW)
+    later = advance_alerts(first.book, find_alerts([row(PAGE)]), NOW + timedelta(seconds=15))
+    assert later.active[0].cause == "preemption (90 % sure)"
+
+
 def test_an_alert_that_stops_firing_is_resolved_once() -> None:
     first = advance_alerts(AlertBook(), find_alerts([row(PAGE)]), NOW)
     over = advance_alerts(first.book, (), NOW + timedelta(minutes=9))
