@@ -96,7 +96,8 @@ def serve(address: tuple[str, int], answer: Answering, max_bytes: int, name: str
 
         def server_bind(self) -> None:
             """Bind without the reverse look-up of the host's name that the base class makes."""
-            socket.socket.bind(self.socket, address)
+            self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            self.socket.bind(address)
             self.server_address = self.socket.getsockname()
             self.server_name, self.server_port = address[0], self.server_address[1]
 

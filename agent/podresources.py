@@ -10,6 +10,7 @@ from __future__ import annotations
 import socket
 import struct
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from agent.log import log
@@ -108,10 +109,9 @@ def _ask(path: Path) -> bytes:
         )
         body = bytearray()
         for kind, flags, stream, payload in _frames(channel):
-            if kind == SETTINGS and not flags & ACK:
-                channel.sendall(_frame(SETTINGS, ACK, 0, b""))
-            elif kind == PING and not flags & ACK:
-                channel.sendall(_frame(PING, ACK, 0, payload))
+            if kind in {SETTINGS, PING} and not flags & ACK:
+                with suppress(OSError):  # the answer may be complete although nobody listens any more
+                    channel.sendall(_frame(kind, ACK, 0, payload if kind == PING else b""))
             elif kind in {RESET, GOAWAY}:
                 raise ValueError("the kubelet refused the call")
             elif kind == DATA and stream == 1:

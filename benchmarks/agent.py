@@ -48,7 +48,7 @@ def bad_hours(make: Callable[[], Rig], seconds: float) -> list[Row]:
         Row("outage_duplicate_batches", 0 if found.token_error < 1e-9 else found.resent, "batches"),
         Row("outage_token_error", found.token_error, ""),
         Row("catch_up_speed", found.catch_up, "x real time"),
-        Row("kill9_lost_unflushed_batches", found.unflushed, "batches"),
+        Row("kill9_lost_unflushed_batches", outage.killed(make), "batches"),
     ]
 
 

@@ -11,7 +11,9 @@ import signal
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
+from agent.spool import METRICS, Spool
 from benchmarks.agentlab.rig import Rig, gpu_state
 
 ENGINES = 8
@@ -28,7 +30,6 @@ class Outage:
     missing: int
     resent: int
     token_error: float
-    unflushed: int
     catch_up: float
     drain_seconds: float
     sigterm_seconds: float
@@ -58,18 +59,52 @@ def bad_hour(make: Callable[[], Rig], seconds: float) -> Outage:
         rig.start_sink()
         began = time.monotonic()
         waiting = rig.own_metrics()["sloscope_agent_spool_batches"]
-        first = waiting
         while waiting > ENGINES * 4 and time.monotonic() - began < 120:
             time.sleep(0.1)
             waiting = rig.own_metrics()["sloscope_agent_spool_batches"]
         drained = time.monotonic() - began
         stopped = agent.end(signal.SIGTERM)
-        return _account(rig, seconds, first, drained, stopped)
+        return _account(rig, seconds, drained, stopped)
     finally:
         rig.close()
 
 
-def _account(rig: Rig, seconds: float, backlog: float, drained: float, stopped: float) -> Outage:
+def killed(make: Callable[[], Rig]) -> int:
+    """Kill the agent with SIGKILL while the collector is away; return how many scrapes never reached the disk.
+
+    Every page that went out is a batch, on disk or delivered, but for those that were in the agent's hands.
+    """
+    rig = make()
+    try:
+        (rig.folder / "gpus").write_text(gpu_state(2, 0))
+        rig.start_pages()
+        sink = rig.start_sink()
+        config = rig.config(rig.engines(ENGINES, "500ms"))
+        agent = rig.start_agent(config)
+        time.sleep(3.0)
+        sink.end(signal.SIGKILL)
+        time.sleep(3.0)
+        agent.end(signal.SIGKILL)
+        served = sum(rig.served()["served"].values())
+        stored = _on_disk(rig.folder / "spool" / "s.db")
+        rig.start_sink()
+        delivered = sum(int(row[0]) for row in rig.books()["sums"].values())
+        return max(0, served - stored - delivered)
+    finally:
+        rig.close()
+
+
+def _on_disk(path: Path) -> int:
+    """Return the scrapes that wait in a spool of a dead agent and were not delivered."""
+    spool = Spool(path, "reader", "reader", 10**12, 1e12, time.time_ns, lambda _reason, _number: None).open()
+    try:
+        waiting = spool.waiting(METRICS, 10**9)
+        return sum(b"sloscope.scrape_state" in found.batch.attributes for found in waiting)
+    finally:
+        spool.close()
+
+
+def _account(rig: Rig, seconds: float, drained: float, stopped: float) -> Outage:
     books, served = rig.books(), rig.served()
     epochs = books["epochs"]
     missing = sum(int(row[2]) - int(row[1]) for row in epochs)  # type: ignore[index]  # rows of (epoch, count, last)
@@ -78,13 +113,11 @@ def _account(rig: Rig, seconds: float, backlog: float, drained: float, stopped: 
     arrived = {name: sums[name][2] for name in shown}
     total = sum(shown.values())
     error = sum(abs(shown[name] - arrived[name]) for name in shown) / total
-    unflushed = sum(served["served"].values()) - sum(int(row[1]) for row in sums.values())
     return Outage(
         int(sum(int(row[1]) for row in epochs)),  # type: ignore[index]
         missing,
         int(books["counts"].get("resent", 0)),  # type: ignore[arg-type]
         error,
-        max(0, unflushed),
         seconds * ACCELERATION / drained,
         drained,
         stopped,
