@@ -1,66 +1,56 @@
 """Forecasts demand at the cold start from its own history; knows no engine and no clock but the series' times.
 
-Short horizons are ruled by the level of now: the quantiles are those of growth that this series has shown over the
-same lead, scaled to the level of now. A daily or weekly curve (analytics.forecast) is used where history carries one.
+Short horizons are ruled by the level of now and its growth over the lead (analytics.scaling.growth). A daily or weekly
+curve (analytics.forecast) is merged in where history carries one.
 """
 
 from __future__ import annotations
 
+from collections import deque
 from dataclasses import replace
-from math import ceil, nan, sqrt
+from math import ceil, exp, isfinite, nan, sqrt
 
 import numpy as np
 import numpy.typing as npt
 
+from analytics.scaling.growth import MEMORIES, Growth, learn_growth, levels_of
 from analytics.scaling.state import Demand
 
 Floats = npt.NDArray[np.float64]
 
-#: Growth quantiles need this many pairs; below, Poisson counts and a stated growth stand in.
-ENOUGH_PAIRS = 30
-#: Growth assumed per 5 minutes before a series has shown its own (30 % as in the seed's example).
+#: Growth assumed per second before a series has shown its own (30 % in 5 minutes, as in the seed's example).
 ASSUMED_GROWTH_PER_SECOND = 0.30 / 300
-
-
-def level(values: Floats, step_seconds: float, memory_seconds: float = 120.0) -> float:
-    """Return the smoothed rate of now: an exponential mean that forgets with `memory_seconds`, NaN skipped."""
-    keep = max(1, ceil(4 * memory_seconds / step_seconds))
-    tail = values[-keep:]
-    fine = np.isfinite(tail)
-    if not fine.any():
-        return nan
-    age = np.arange(len(tail) - 1, -1, -1) * step_seconds
-    weight = np.exp(-age / memory_seconds)[fine]
-    return float(np.average(tail[fine], weights=weight))
+#: A P99.9 ramp needs this many pairs to mean anything.
+ENOUGH_FOR_RAMP = 1000
 
 
 def demand(values: Floats, step_seconds: float, horizon_seconds: float, stay_seconds: float | None = None) -> Demand:
     """Return demand now and its quantiles at the horizon from one evenly spaced series (req/s, newest last)."""
-    now = level(values, step_seconds)
-    if not np.isfinite(now):
+    known = np.flatnonzero(np.isfinite(values))
+    if len(known) == 0:
         return Demand()
-    lead = max(1, ceil(horizon_seconds / step_seconds))
-    levels = _levels(values, step_seconds)
-    start, ahead = levels[:-lead], values[lead:]
-    fine = np.isfinite(start) & np.isfinite(ahead) & (start > 0)
-    scale = sqrt(max(now, 1e-9))
-    if fine.sum() < ENOUGH_PAIRS:
-        growth = ASSUMED_GROWTH_PER_SECOND * horizon_seconds
+    levels = levels_of(values, step_seconds)
+    growth = learn_growth(values, levels, step_seconds, horizon_seconds, stay_seconds or 2 * horizon_seconds)
+    value = float(values[known[-1]])
+    return outlook(value, tuple(levels[-1].tolist()), growth, horizon_seconds, step_seconds)
+
+
+def outlook(
+    value: float, levels: tuple[float, ...], growth: Growth | None, horizon_seconds: float, step_seconds: float
+) -> Demand:
+    """Return the demand record for the value and levels of now; `growth` None means that none was learned yet."""
+    now = levels[0]
+    if not isfinite(now):
+        return Demand()
+    if growth is None:
+        grown = now * (1 + ASSUMED_GROWTH_PER_SECOND * horizon_seconds)
         noise = sqrt(max(now, 0.0) / step_seconds)
-        q90 = now * (1 + growth) + 1.28 * noise
-        return Demand(now, now, q90, now * (1 + 2 * growth) + 2.33 * noise, q90, nan, "assumed growth of 30 % in 5 min")
-    # Residuals scaled by the square root of the level: between additive and multiplicative, the calibrated compromise.
-    residual = (ahead[fine] - start[fine]) / np.sqrt(start[fine])
-    q50, q90, q99 = (max(0.0, now + scale * float(np.quantile(residual, q))) for q in (0.5, 0.9, 0.99))
-    ramp = float(np.quantile(residual, 0.999)) * scale / max(now, 1e-9) / horizon_seconds
-    found = Demand(
-        now, q50, q90, q99, q90, max(ramp, 0.0) if fine.sum() >= 1000 else nan, "recent level and own growth"
-    )
-    if stay_seconds:
-        stay = max(1, ceil(stay_seconds / step_seconds))
-        if len(values) > 2 * stay:
-            found = replace(found, stay=max(q90, now + scale * _quantile_ahead(values, levels, stay, 0.5)))
-    return found
+        more = now * (1 + 2 * ASSUMED_GROWTH_PER_SECOND * horizon_seconds) + 2.33 * noise
+        q90 = grown + 1.28 * noise
+        return Demand(now, now, q90, more, 2 * more - q90, now, nan, "assumed growth of 30 % in 5 min")
+    q50, q90, q99, q999, stay = growth.quantiles(value, levels)
+    ramp = growth.ramp if growth.pairs >= ENOUGH_FOR_RAMP else nan
+    return Demand(now, q50, q90, q99, q999, stay, ramp, f"level of now and own growth over {horizon_seconds:.0f} s")
 
 
 def with_curve(found: Demand, path: Floats, step_seconds: float, horizon_seconds: float, stay_seconds: float) -> Demand:
@@ -70,38 +60,70 @@ def with_curve(found: Demand, path: Floats, step_seconds: float, horizon_seconds
     upto = path[:lead].max(axis=0)
     # The level of now knows the last minutes, the curve knows the day: the higher of both on the way up.
     q50, q90, q99 = (max(a, float(b)) for a, b in zip((found.q50, found.q90, found.q99), upto, strict=True))
-    return replace(
-        found,
-        q50=q50,
-        q90=q90,
-        q99=q99,
-        stay=max(q90, float(path[:stay, 1].max())),
-        basis=f"{found.basis}; curve of the day",
-    )
+    q999 = max(found.q999, q99)
+    later = max(found.stay, float(path[:stay, 0].max()))
+    return replace(found, q50=q50, q90=q90, q99=q99, q999=q999, stay=later, basis=f"{found.basis}; curve of the day")
 
 
-def _levels(values: Floats, step_seconds: float, memory_seconds: float = 120.0) -> Floats:
-    """Return the running exponential mean at every step (NaN steps keep the level before)."""
-    decay = float(np.exp(-step_seconds / memory_seconds))
-    out = np.empty(len(values))
-    total = weight = 0.0
-    for place, value in enumerate(values):
-        total *= decay
-        weight *= decay
-        if value == value:  # NaN differs from itself
-            total += value
-            weight += 1.0
-        out[place] = total / weight if weight > 1e-6 else nan
-    return out
+class Outlook:
+    """Held state: demand read step by step, growth learned again from the last three days every ten minutes.
 
+    What `demand` computes from a whole series, at the price of a few exponential means per reading.
+    """
 
-def _quantile_ahead(values: Floats, levels: Floats, steps: int, quantile: float) -> float:
-    """Return the scaled quantile of the highest value within `steps` over the level before it."""
-    windows = np.lib.stride_tricks.sliding_window_view(values[1:], steps)
-    with np.errstate(all="ignore"):
-        top = np.where(np.isfinite(windows), windows, -np.inf).max(axis=1)
-    start = levels[: len(top)]
-    fine = np.isfinite(start) & np.isfinite(top) & (start > 0)
-    if not fine.any():
-        return 0.0
-    return float(np.quantile((top[fine] - start[fine]) / np.sqrt(start[fine]), quantile))
+    #: Growth is learned at this step, over this much of the past.
+    STEP_SECONDS = 60.0
+    KEPT = 4320
+    REFRESH_SECONDS = 600.0
+
+    def __init__(self, horizon_seconds: float, stay_seconds: float) -> None:
+        self._horizon, self._stay = horizon_seconds, stay_seconds
+        self._values: deque[float] = deque(maxlen=self.KEPT)
+        self._levels: deque[tuple[float, ...]] = deque(maxlen=self.KEPT)
+        self._means: tuple[float, ...] = ()
+        self._open: list[float] = []
+        self._slot: int | None = None
+        self._at = 0.0
+        self._growth: Growth | None = None
+        self._next = 0.0
+
+    def warm(self, history: Floats, step_seconds: float) -> None:
+        """Start with rates of the past that end where the run begins; the last three days are kept."""
+        keep = int(self.KEPT * self.STEP_SECONDS / step_seconds)
+        for place, rate in enumerate(history[-keep:].tolist()):
+            self.add((place - min(len(history), keep)) * step_seconds, rate)
+
+    def add(self, seconds: float, rate: float) -> None:
+        """Take the rate read at `seconds`."""
+        slot = int(seconds // self.STEP_SECONDS)
+        if self._slot is not None and slot != self._slot:
+            self._values.append(sum(self._open) / len(self._open) if self._open else nan)
+            self._levels.append(self._means)
+            for _ in range(min(slot - self._slot - 1, self.KEPT)):  # steps in which nothing was read
+                self._values.append(nan)
+                self._levels.append(self._means)
+            self._open = []
+        self._slot = slot
+        self._open.append(rate)
+        passed = max(seconds - self._at, 0.0)
+        if self._means:
+            keeps = [exp(-passed / memory) for memory in MEMORIES]
+            self._means = tuple(k * mean + (1 - k) * rate for k, mean in zip(keeps, self._means, strict=True))
+        else:
+            self._means = (rate,) * len(MEMORIES)
+        self._at = seconds
+        if seconds >= self._next:
+            values, levels = np.array(self._values), np.array(self._levels)
+            if len(values):
+                self._growth = learn_growth(values, levels, self.STEP_SECONDS, self._horizon, self._stay)
+            self._next = seconds + self.REFRESH_SECONDS
+
+    def demand(self) -> Demand:
+        """Return demand now and at the horizon."""
+        if not self._means:
+            return Demand()
+        recent = self._open or ([self._values[-1]] if self._values else [])
+        value = sum(recent) / len(recent) if len(recent) >= 2 or not self._values else self._values[-1]
+        if value != value:
+            value = self._means[0]
+        return outlook(value, self._means, self._growth, self._horizon, self.STEP_SECONDS)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from math import ceil, nan
+from itertools import pairwise
+from math import nan
 
 from analytics.scaling.state import Capacity, PoolState, known
 
@@ -62,13 +63,15 @@ def headroom_quantile(state: PoolState) -> float:
     """Return the demand quantile to serve: less while budget is plenty, more when it burns."""
     settings = state.settings
     if not known(state.budget_remaining):
-        return settings.quantile
-    share = min(max(state.budget_remaining, 0.0), 1.0)
+        return settings.quantile_unknown
+    share = min(max(state.budget_remaining, -1.0), 1.0)
     if known(state.burn_rate) and state.burn_rate > 2:
         share = min(share, 0.25)
-    if share >= 0.5:
-        return settings.quantile + (settings.quantile_rich - settings.quantile) * (share - 0.5) * 2
-    return settings.quantile_poor + (settings.quantile - settings.quantile_poor) * share * 2
+    knots = settings.quantiles
+    for (low, at_low), (high, at_high) in pairwise(knots):
+        if share <= high:
+            return at_low + (at_high - at_low) * (share - low) / (high - low)
+    return knots[-1][1]
 
 
 def event_factor(state: PoolState, now: datetime) -> float:
@@ -90,16 +93,21 @@ def event_floor(state: PoolState, now: datetime) -> int:
 
 
 def _standby(state: PoolState, capacity: float, asked: dict[str, float], why: dict[str, str]) -> None:
-    """Hot standby: what is needed now plus the larger of the configured reserve and the pool's own worst ramp."""
+    """Hot standby that was configured, on top of what the load of now needs.
+
+    A burst reserve is no extra here: the demand's upper quantile holds the growth that this pool has shown over one
+    cold start, and before it has shown any, the assumed one.
+    """
+    if state.pool.standby <= 0:
+        return
     now = state.demand.now / capacity
-    growth = state.demand.ramp * state.cold_start.p95 if known(state.demand.ramp) else 0.0
-    reserve = max(float(state.pool.standby), ceil(now * growth - 1e-9) if growth > 0 else 0.0)
-    if reserve > 0:
-        asked["standby"] = now + reserve
-        why["standby"] = (
-            f"{now:.2f} instances carry the load of now, {reserve:.0f} in reserve"
-            f" (steepest growth seen: {growth:.0%} during one cold start)"
-        )
+    asked["standby"] = now + state.pool.standby
+    steepest = (
+        f"; steepest growth seen during one cold start: {state.demand.ramp * state.cold_start.p95:.0%}"
+        if known(state.demand.ramp)
+        else ""
+    )
+    why["standby"] = f"{now:.2f} instances carry the load of now, {state.pool.standby} stand by{steepest}"
 
 
 def _queue(state: PoolState, capacity: float, asked: dict[str, float], why: dict[str, str]) -> None:

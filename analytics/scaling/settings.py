@@ -14,22 +14,22 @@ class Settings:
     blind_after_seconds: float = 60.0
     #: Share of the expected instances that must report before anything may shrink.
     reporting_ratio: float = 0.75
-    #: Demand quantile with an untouched, a half-spent and an exhausted error budget.
-    quantile_rich: float = 0.80
-    quantile: float = 0.90
-    quantile_poor: float = 0.99
+    #: Demand quantile to serve by the share of the error budget that is left (-1 = spent twice); between, linear.
+    quantiles: tuple[tuple[float, float], ...] = ((-1.0, 0.996), (0.0, 0.987), (0.3, 0.975), (1.0, 0.92))
+    #: The same where no budget is known.
+    quantile_unknown: float = 0.95
     #: KV usage above which the scheduler starts to preempt or hold back admissions (llm-d WVA saturates at 0.80).
     kv_usage_ratio: float = 0.85
     #: Share of the TTFT objective at which a rising tail counts as a warning.
     ttft_warning_ratio: float = 0.8
     #: A backlog is to be worked off within this time once the new instances serve.
-    drain_seconds: float = 120.0
+    drain_seconds: float = 40.0
     #: Largest growth in one decision, as a multiple of what is there (no cascade).
     step_up_ratio: float = 1.0
     step_up_instances: int = 4
     #: A scale-down needs the need to have stayed low this long, and so many cold starts.
     calm_seconds: float = 600.0
-    calm_cold_starts: float = 2.0
+    calm_cold_starts: float = 1.0
     #: No reversal within this time of an up (a reversal within 30 minutes is a flap).
     settle_seconds: float = 1800.0
     #: Instances are given back only where the need lies below the fleet by this share, or by one whole unit.

@@ -11,7 +11,7 @@ from analytics.scaling.pool import Pool
 from analytics.scaling.settings import DEFAULT, Settings
 
 #: Standard normal scores of the quantiles that a demand record carries.
-_SCORES = {0.5: 0.0, 0.9: 1.2816, 0.99: 2.3263}
+_SCORES = (0.0, 1.2816, 2.3263, 3.0902)
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +26,7 @@ class Demand:
     q50: float = nan
     q90: float = nan
     q99: float = nan
+    q999: float = nan
     stay: float = nan
     ramp: float = nan
     basis: str = "none"
@@ -33,9 +34,10 @@ class Demand:
     def at(self, quantile: float) -> float:
         """Return the demand at a quantile between 0.5 and 0.999, linear in the normal score between the knots."""
         score = _normal_score(quantile)
-        low, high = (0.5, 0.9) if score <= _SCORES[0.9] else (0.9, 0.99)
-        a, b = (self.q50, self.q90) if low == 0.5 else (self.q90, self.q99)
-        return a + (b - a) * (score - _SCORES[low]) / (_SCORES[high] - _SCORES[low])
+        knots = (self.q50, self.q90, self.q99, self.q999 if isfinite(self.q999) else 2 * self.q99 - self.q90)
+        place = 0 if score <= _SCORES[1] else 1 if score <= _SCORES[2] else 2
+        low, high = _SCORES[place], _SCORES[place + 1]
+        return knots[place] + (knots[place + 1] - knots[place]) * (score - low) / (high - low)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,1 @@
+"""Fleets and workloads that the scaling and replay benchmarks share."""
