@@ -104,21 +104,19 @@ def place_deferrable(regions: Mapping[str, Region], trough_ratio: float, deferra
     """Return where deferrable work runs when it fills the emptiest hours of all regions to one level."""
     if not regions:
         return Placement(0.0, {}, 0.0)
-    loads = {name: load_by_hour(region, trough_ratio) for name, region in regions.items()}
-    kept = {name: load * (1 - deferrable_ratio) for name, load in loads.items()}
-    capacity = {name: region.capacity for name, region in regions.items()}
-    waiting = sum(float(load.sum()) for load in loads.values()) * deferrable_ratio
-    busiest = max(float((kept[name] / capacity[name]).max()) for name in regions)
-    low, high = 0.0, busiest + waiting / min(capacity.values())
-    for _ in range(60):
+    loads = np.array([load_by_hour(region, trough_ratio) for region in regions.values()])
+    capacity = np.array([[region.capacity] for region in regions.values()])
+    kept = loads * (1 - deferrable_ratio)
+    waiting = float(loads.sum()) * deferrable_ratio
+    busiest = float((kept / capacity).max())
+    low, high = 0.0, busiest + waiting / float(capacity.min())
+    for _ in range(50):
         level = (low + high) / 2
-        filled = sum(float(np.maximum(0, capacity[name] * level - kept[name]).sum()) for name in regions)
-        low, high = (level, high) if filled < waiting else (low, level)
-    taken = {name: float(np.maximum(0, capacity[name] * high - kept[name]).sum()) for name in regions}
-    total = sum(taken.values())
-    if waiting <= 0 or total <= 0:
+        low, high = (level, high) if np.maximum(0, capacity * level - kept).sum() < waiting else (low, level)
+    taken = np.maximum(0, capacity * high - kept).sum(axis=1)
+    if waiting <= 0 or taken.sum() <= 0:
         return Placement(busiest, dict.fromkeys(regions, 0.0), 0.0)
-    shares = {name: each / total for name, each in taken.items()}
-    own = {name: float(load.sum()) * deferrable_ratio / waiting for name, load in loads.items()}
-    moved = sum(max(0.0, shares[name] - own[name]) for name in regions)
-    return Placement(max(busiest, high), shares, moved)
+    shares = taken / taken.sum()
+    moved = np.maximum(0, shares - loads.sum(axis=1) / loads.sum()).sum()
+    named = {name: float(share) for name, share in zip(regions, shares, strict=True)}
+    return Placement(max(busiest, high), named, float(moved))
