@@ -145,6 +145,7 @@ _BLOCKED = frozenset(
         "plan_arrival_blocks",
         "plan_engine_blocks",
         "plan_signal_blocks",
+        "plan_histogram_blocks",
         "plan_long_blocks",
         "plan_spec_groups",
     }

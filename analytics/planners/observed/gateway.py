@@ -9,6 +9,8 @@ from analytics.planners.observed.intervals import exactly, largest_share, mean_o
 from analytics.planners.observed.measures import (
     Observer,
     common_instance,
+    first_of,
+    histogram_mean,
     peak_rate,
     request_ratio,
     signal_mean,
@@ -74,6 +76,7 @@ OBSERVER = Observer(
         "plan_arrival_blocks",
         "plan_arrival_counts",
         "plan_signal_blocks",
+        "plan_histogram_blocks",
         "plan_instances",
         "plan_instance_shares",
         "plan_first_blocks",
@@ -91,7 +94,12 @@ OBSERVER = Observer(
         "observed_retries_per_day": _retries,
         "hot_prefix_ratio": _hottest,
         "busiest_instance_ratio": _busiest,
-        "router_seconds": signal_ratio("gateway_router_seconds_sum", "gateway_router_seconds_count"),
+        "router_seconds": first_of(
+            (
+                signal_ratio("gateway_router_seconds_sum", "gateway_router_seconds_count"),
+                histogram_mean("gateway_router_seconds"),
+            )
+        ),
         "gateway_seconds": request_ratio("gateway_seconds", "gateway_rows", "mean"),
         "mean_request_seconds": request_ratio("e2e_seconds", "e2e_rows", "mean"),
     },

@@ -27,6 +27,7 @@ __all__ = [
     "cold_start",
     "common_instance",
     "first_of",
+    "histogram_mean",
     "hourly",
     "listed",
     "mean_rate",
@@ -93,6 +94,22 @@ def signal_mean(signal: str, kind: str | None = None) -> Measure:
         tops = _signal(telemetry, signal, "value", kind)
         bottoms = _signal(telemetry, signal, "samples", kind)
         return ratio_of_sums(tops, bottoms, _basis(f"mean of {signal}", kind))
+
+    return measure
+
+
+def histogram_mean(metric: str) -> Measure:
+    """Measure the mean of a scraped histogram: between the means of its lower and of its upper edges."""
+
+    def measure(telemetry: Telemetry, _: PlannerInputs) -> Estimate | None:
+        query = "plan_histogram_blocks"
+        counts = by_block(telemetry, query, "observations", kind=metric)
+        least = ratio_of_sums(by_block(telemetry, query, "least_sum", kind=metric), counts, "")
+        most = ratio_of_sums(by_block(telemetry, query, "most_sum", kind=metric), counts, "")
+        if least is None or most is None or isinstance(least.value, tuple) or isinstance(most.value, tuple):
+            return None
+        basis = f"edges of {total(counts):,.0f} observations of {metric}"
+        return Estimate((least.value + most.value) / 2, max(0.0, least.low or 0.0), most.high, basis)
 
     return measure
 

@@ -138,3 +138,27 @@ def test_the_catalogue_lists_every_planner_with_its_question() -> None:
 def test_a_store_of_long_ago_is_read_at_its_newest_time(autoscaling: Case) -> None:
     report = plan(autoscaling.store.reader(), START + timedelta(days=400), "autoscaling", {})
     assert report["measured_plan"] is not None
+
+
+def test_a_scraped_histogram_gives_a_mean_between_its_edges() -> None:
+    store = Store()
+    rng = np.random.default_rng(2)
+    ts = np.arange(0, 7200, 30.0)
+    store.add("requests", ts, model="m", status="ok", input_tokens=100)
+    for low, high, share in ((0.0, 0.001, 0.2), (0.001, 0.002, 0.5), (0.002, 0.004, 0.3)):
+        store.add(
+            "engine_bins",
+            ts,
+            instance="gateway",
+            model="m",
+            interval_seconds=30.0,
+            metric="gateway_router_seconds",
+            edge_lo=low,
+            edge_hi=high,
+            count=rng.poisson(1000 * share, len(ts)),
+        )
+    row = plan(store.reader(), None, "gateway", {})["inputs"]["router_seconds"]  # type: ignore[index]
+    assert row["source"] == "measured"
+    low, high = row["interval"]
+    assert low == pytest.approx(0.0011, rel=0.05)
+    assert high == pytest.approx(0.0024, rel=0.05)
