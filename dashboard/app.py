@@ -6,7 +6,7 @@ from pathlib import Path
 
 import streamlit as st
 
-PAGES = Path(__file__).parent / "pages"
+PAGES = Path(__file__).parent / "screens"
 
 st.set_page_config(page_title="sloscope", page_icon="🔭", layout="wide")
 

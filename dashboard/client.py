@@ -14,6 +14,8 @@ from signals.errors import SloscopeError, UnreachableError
 DEFAULT_URL = "http://127.0.0.1:4320"
 CACHE_SECONDS = 4
 TIMEOUT_SECONDS = 60.0
+#: A fixed moment (RFC 3339 or `newest`) to look back at a store instead of at the clock.
+NOW = os.environ.get("SLOSCOPE_NOW")
 Answer = dict[str, object]
 
 
@@ -57,7 +59,8 @@ class Client:
         return self._call("POST", "/api/v1/sql", json={"query": query, "max_rows": max_rows})
 
     def _get(self, path: str, params: Mapping[str, str] | None = None) -> Answer:
-        kept = tuple(sorted((name, str(value)) for name, value in (params or {}).items() if value))
+        given = {**(params or {}), **({"now": NOW} if NOW else {})}
+        kept = tuple(sorted((name, str(value)) for name, value in given.items() if value))
         return _cached(self.url, self._token, path, kept)
 
     def _call(self, method: str, path: str, json: object | None = None) -> Answer:

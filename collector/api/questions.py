@@ -27,7 +27,7 @@ QUESTIONS: dict[str, str] = {
     "plan": "plan:plan",
     "compare": "compare:compare",
     "timeline": "timeline:timeline",
-    "inventory": "inventory:inventory",
+    "inventory": "timeline:inventory",
 }
 
 

@@ -40,7 +40,8 @@ def serve(config: Path | None, print_config: bool, **flags: object) -> None:
         return
     from collector.serve import serve as run
 
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s %(message)s", stream=sys.stderr)
+    line = "%(asctime)s %(levelname)s %(name)s %(message)s"
+    logging.basicConfig(level=logging.INFO, format=line, stream=sys.stderr, force=True)
     logging.getLogger("httpx").setLevel(logging.WARNING)
     raise click.exceptions.Exit(run(loaded.config))
 
