@@ -55,9 +55,7 @@ def plan(
     """
     planner = planners.get(name)
     assumed = planner.read(settings)
-    measured = _measure(reader, now, name, assumed, model) if reader is not None else {}
-    estimates = {key: each for key, each in measured.items() if key not in settings}
-    filled = _filled(assumed, estimates, planner.fields())
+    estimates, filled = _measure(reader, now, planner, settings, model) if reader is not None else ({}, assumed)
     assumed_plan = assumed.plan()
     measured_plan = filled.plan() if estimates else None
     report = plan_report(measured_plan or assumed_plan)
@@ -86,14 +84,24 @@ def catalogue() -> list[Json]:
 
 
 def _measure(
-    reader: Reader, now: datetime | None, name: str, assumed: PlannerInputs, model: str | None
-) -> dict[str, Estimate]:
-    observer = OBSERVERS[name]
+    reader: Reader, now: datetime | None, planner: planners.Planner, settings: Mapping[str, Setting], model: str | None
+) -> tuple[dict[str, Estimate], PlannerInputs]:
+    """Return what telemetry gives beyond `settings`, and the inputs with it in.
+
+    Measured twice: some measures read other inputs (flops reached need the GPUs of a machine), measured ones if they are.
+    """
+    assumed = filled = planner.read(settings)
+    estimates: dict[str, Estimate] = {}
     window = _window(reader, now, model)
     if window is None:
-        return {}
+        return estimates, assumed
+    observer = OBSERVERS[planner.name]
     telemetry = {query: _columns(reader, query, window, model) for query in observer.queries}
-    return observer.observe(telemetry, assumed)
+    for _ in range(2):
+        found = observer.observe(telemetry, filled)
+        estimates = {name: each for name, each in found.items() if name not in settings}
+        filled = _filled(assumed, estimates, planner.fields())
+    return estimates, filled
 
 
 def _window(reader: Reader, now: datetime | None, model: str | None) -> _Window | None:

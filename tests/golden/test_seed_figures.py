@@ -63,3 +63,8 @@ def test_the_shared_figures_are_the_same_where_they_are_at_hand() -> None:
     for planner, figures in theirs.items():
         assert FIGURES[planner]["steps"] == figures["steps"]
         assert FIGURES[planner]["inputs"] == figures["inputs"]
+
+
+@pytest.mark.parametrize("planner", list(FIGURES))
+def test_the_reference_inputs_given_as_they_are_give_the_same_plan(planner: str) -> None:
+    assert get(planner).plan(FIGURES[planner]["inputs"]) == get(planner).plan()

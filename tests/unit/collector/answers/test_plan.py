@@ -162,3 +162,15 @@ def test_a_scraped_histogram_gives_a_mean_between_its_edges() -> None:
     low, high = row["interval"]
     assert low == pytest.approx(0.0011, rel=0.05)
     assert high == pytest.approx(0.0024, rel=0.05)
+
+
+def test_a_measure_that_needs_another_input_takes_the_measured_one() -> None:
+    case = Case(np.random.default_rng(4), "kv_pool")
+    BUILDERS["kv_pool"](case)
+    before = plan(case.store.reader(), None, "kv_pool", {})["inputs"]
+    case.store.add("instances", np.array([0.0]), instance=["i0"], model="m", host="h", gpu_count=4)
+    after = plan(case.store.reader(), None, "kv_pool", {})["inputs"]
+    assert isinstance(before, dict)
+    assert isinstance(after, dict)
+    assert after["gpus_per_machine"]["value"] == 4
+    assert after["mfu"]["value"] == pytest.approx(2 * before["mfu"]["value"])
