@@ -88,7 +88,7 @@ def _measure(
 ) -> tuple[dict[str, Estimate], PlannerInputs]:
     """Return what telemetry gives beyond `settings`, and the inputs with it in.
 
-    Measured twice: some measures read other inputs (flops reached need the GPUs of a machine), measured ones if they are.
+    Measured twice: some measures read other inputs, as flops reached need the GPUs of a machine.
     """
     assumed = filled = planner.read(settings)
     estimates: dict[str, Estimate] = {}
