@@ -24,6 +24,7 @@ CHUNK = 1 << 18
 _ERRNO = re.compile(r"\[Errno -?\d+\] (.*)$")
 #: Text format first: the OpenMetrics parser is slower, and vLLM ignores the header anyway.
 ACCEPT = "text/plain;version=0.0.4;q=1,application/openmetrics-text;version=1.0.0;q=0.2,*/*;q=0.1"
+MISSING = (-1, -1)
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1", "[::1]"})
 
 
@@ -42,15 +43,14 @@ class SecretFile:
     """The text of a small file, read again when the file changes."""
 
     path: str
-    _stamp: tuple[int, int] = (-1, -1)
+    _stamp: tuple[int, int] = MISSING
     _text: str = ""
 
     def text(self) -> str:
         """Return the stripped text. Raise ConfigError when the file cannot be read."""
+        stamp = _stamp(self.path)
         try:
-            facts = Path(self.path).stat()
-            stamp = (facts.st_mtime_ns, facts.st_size)
-            if stamp != self._stamp:
+            if stamp != self._stamp or stamp == MISSING:
                 self._text = Path(self.path).read_text(encoding="utf-8").strip()
                 self._stamp = stamp
         except (OSError, UnicodeDecodeError) as error:
@@ -88,6 +88,7 @@ class Fetcher:
     tls: Tls = field(default_factory=Tls)
     clock: Callable[[], float] = time.monotonic
     _pool: urllib3.PoolManager | None = None
+    _stamps: tuple[tuple[int, int], ...] = ()
     _pools: dict[str, tuple[urllib3.HTTPConnectionPool, str]] = field(default_factory=dict)
 
     def get(self, url: str, headers: Mapping[str, str], limit_seconds: float, limit_bytes: int) -> Answer:
@@ -110,6 +111,7 @@ class Fetcher:
         self, method: str, url: str, headers: Mapping[str, str], body: bytes | None, limit: float, limit_bytes: int
     ) -> Answer:
         started = self.clock()
+        self._renew_certificates()
         try:
             answer = self._direct(method, url, headers, body, limit)
             if body is None and answer.status in MOVED:
@@ -126,6 +128,15 @@ class Fetcher:
             raise UnreachableError(f"{url}: {_reason(error)}", url=url) from error
         named = {name.lower(): value for name, value in answer.headers.items()}
         return Answer(answer.status, named, content, self.clock() - started)
+
+    def _renew_certificates(self) -> None:
+        """Connect anew when a certificate file was replaced."""
+        names = (self.tls.ca_file, self.tls.cert_file, self.tls.key_file)
+        if any(names):
+            stamps = tuple(_stamp(name) for name in names if name)
+            if stamps != self._stamps:
+                self._stamps = stamps
+                self.renew()
 
     def _direct(
         self, method: str, url: str, headers: Mapping[str, str], body: bytes | None, limit: float
@@ -178,6 +189,14 @@ class Fetcher:
                 cert_reqs="CERT_NONE" if tls.insecure_skip_verify else "CERT_REQUIRED",
             )
         return self._pool
+
+
+def _stamp(path: str) -> tuple[int, int]:
+    try:
+        facts = Path(path).stat()
+    except OSError:
+        return MISSING
+    return facts.st_mtime_ns, facts.st_size
 
 
 @lru_cache(maxsize=1024)
