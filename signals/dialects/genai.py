@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import isfinite
 
 from signals.spans import RequestHalf, Scalar, Span
 
-LATENCY = "gen_ai.latency."
+#: Texts that mean "no value".
+NO_TEXT = frozenset({"", "None", "null"})
 
 
 def latency_half(span: Span, *, engine: str, match: str | None) -> RequestHalf:
@@ -28,11 +30,11 @@ def latency_half(span: Span, *, engine: str, match: str | None) -> RequestHalf:
         input_tokens=whole(have, "gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens"),
         cached_tokens=whole(have, "gen_ai.usage.cache_read.input_tokens", "gen_ai.usage.cached_tokens"),
         output_tokens=whole(have, "gen_ai.usage.output_tokens", "gen_ai.usage.completion_tokens"),
-        queue_seconds=number(have, f"{LATENCY}time_in_queue"),
-        prefill_seconds=number(have, f"{LATENCY}time_in_model_prefill"),
-        decode_seconds=number(have, f"{LATENCY}time_in_model_decode"),
-        ttft_seconds=number(have, f"{LATENCY}time_to_first_token"),
-        e2e_seconds=number(have, f"{LATENCY}e2e"),
+        queue_seconds=number(have, "gen_ai.latency.time_in_queue"),
+        prefill_seconds=number(have, "gen_ai.latency.time_in_model_prefill"),
+        decode_seconds=number(have, "gen_ai.latency.time_in_model_decode"),
+        ttft_seconds=number(have, "gen_ai.latency.time_to_first_token"),
+        e2e_seconds=number(have, "gen_ai.latency.e2e"),
         temperature=number(have, "gen_ai.request.temperature"),
         finish_reason=first_reason(text(have, "gen_ai.response.finish_reasons")),
         status="error" if span.status_code == 2 else "ok",
@@ -43,8 +45,11 @@ def text(attributes: Mapping[str, Scalar], *names: str) -> str | None:
     """Return the first of `names` that holds a value ("None" and "" are none)."""
     for name in names:
         value = attributes.get(name)
-        if value is not None and str(value) not in {"", "None", "null"}:
-            return str(value)
+        if value is None:
+            continue
+        found = value if isinstance(value, str) else str(value)
+        if found not in NO_TEXT:
+            return found
     return None
 
 
@@ -58,7 +63,7 @@ def number(attributes: Mapping[str, Scalar], *names: str) -> float | None:
             found = float(value)
         except ValueError:
             continue
-        if found == found and abs(found) != float("inf"):
+        if isfinite(found):
             return found
     return None
 

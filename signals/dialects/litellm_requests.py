@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 
 from signals.dialects import lines
 from signals.dialects.genai import first_reason, number, text, whole
@@ -59,38 +58,40 @@ def _root(span: Span, batch: Mapping[str, Span]) -> str:
     return seen.span_id
 
 
-def _part(span: Span) -> str:
-    return f"{span.trace_id}/{span.span_id}"
-
-
 def _server_part(span: Span) -> RequestHalf:
     code = whole(span.attributes, "http.response.status_code")
-    return replace(
-        _described(span, span.span_id),
-        end_ns=span.end_ns,
-        e2e_seconds=(span.end_ns - span.start_ns) / 1e9,
-        status=status_of(code, text(span.attributes, "error.type")),
-    )
+    seconds = (span.end_ns - span.start_ns) / 1e9
+    status = status_of(code, text(span.attributes, "error.type"))
+    return _half(span, span.span_id, end_ns=span.end_ns, e2e_seconds=seconds, status=status)
 
 
 def _upstream_part(span: Span, root: str) -> RequestHalf:
-    base = _described(span, root)
-    return replace(base, attempts=1, match=base.match or text(span.attributes, "llm.hosted_vllm.id"))
+    return _half(span, root, match=text(span.attributes, "llm.hosted_vllm.id"), attempts=1)
 
 
 def _client_part(span: Span, root: str) -> RequestHalf:
     seconds = (span.end_ns - span.start_ns) / 1e9
     status = "error" if span.status_code == ERROR else None
-    return replace(_described(span, root), attempts=1, e2e_seconds=seconds, status=status)
+    return _half(span, root, attempts=1, e2e_seconds=seconds, status=status)
 
 
 def _link_part(span: Span) -> RequestHalf:
     """Return the part that ties spans below this one to the server span above it."""
-    return replace(_described(span, span.parent_span_id), alias=span.span_id)
+    return _half(span, span.parent_span_id, alias=span.span_id)
 
 
-def _described(span: Span, key: str) -> RequestHalf:
-    """Return what the GenAI and LiteLLM attributes of either version say."""
+def _half(
+    span: Span,
+    key: str,
+    *,
+    alias: str | None = None,
+    match: str | None = None,
+    attempts: int | None = None,
+    end_ns: int | None = None,
+    e2e_seconds: float | None = None,
+    status: str | None = None,
+) -> RequestHalf:
+    """Return what the GenAI and LiteLLM attributes of either version say; `match` where they name no response."""
     have = span.attributes
     provider = text(have, "gen_ai.provider.name", "gen_ai.system")
     served = text(have, "litellm.provider.model")
@@ -104,21 +105,26 @@ def _described(span: Span, key: str) -> RequestHalf:
     return RequestHalf(
         side="gateway",
         key=key,
-        part=_part(span),
+        part=f"{span.trace_id}/{span.span_id}",
         start_ns=span.start_ns,
+        end_ns=end_ns,
         trace_id=span.trace_id,
-        match=text(have, "gen_ai.response.id"),
+        match=text(have, "gen_ai.response.id") or match,
+        alias=alias,
         request_id=text(have, "litellm.call_id"),
         model=served or (asked if group else None),
         requested_model=group or asked,
         tenant=text(have, "metadata.user_api_key_team_alias", "litellm.team.alias"),
         tenant_id=text(have, "metadata.user_api_key_team_id", "litellm.team.id"),
+        attempts=attempts,
         input_tokens=tokens_in if counted else None,
         cached_tokens=whole(have, "gen_ai.usage.cache_read.input_tokens"),
         output_tokens=tokens_out if counted else None,
         ttft_seconds=number(have, "gen_ai.response.time_to_first_chunk"),
+        e2e_seconds=e2e_seconds,
         temperature=number(have, "gen_ai.request.temperature"),
         finish_reason=first_reason(text(have, "gen_ai.response.finish_reasons")),
+        status=status,
     )
 
 

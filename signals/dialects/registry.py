@@ -45,8 +45,11 @@ def get(engine: str) -> Dialect:
 
 
 def detect(layout: Layout) -> Dialect | None:
-    """Return the dialect of a page, or None when it speaks none: a mark decides, else most families do."""
-    families = {normal(series.family) for series in layout.series}
+    """Return the dialect of a page, or None when it speaks none: a mark decides, else most families do.
+
+    Families that are declared and have no series yet count too: a gateway before its first request has nothing else.
+    """
+    families = {normal(series.family) for series in layout.series} | {normal(name) for name in layout.kinds}
     for dialect in DIALECTS.values():
         if dialect.marks and any(family.startswith(dialect.marks) for family in families):
             return dialect

@@ -255,5 +255,12 @@ def test_an_unknown_engine_name_offers_the_nearest() -> None:
         registry.get("vlm")
 
 
+def test_a_gateway_before_its_first_request_is_known_by_what_it_declares() -> None:
+    text = "# HELP litellm_spend_metric_total spend\n# TYPE litellm_spend_metric_total counter\nprocess_open_fds 7\n"
+    found = registry.detect(PageParser().parse(text).layout)
+    assert found is not None
+    assert found.engine == "litellm"
+
+
 def test_a_page_of_something_else_speaks_no_dialect() -> None:
     assert registry.detect(PageParser().parse("node_cpu_seconds_total 1\n").layout) is None
