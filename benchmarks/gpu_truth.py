@@ -1,7 +1,7 @@
 """Checks the GPU readers against known work on a real GPU: a copy of known size, idleness, milliseconds a tick.
 
-Needs an NVIDIA GPU of Hopper or later; the work is done through libcuda. Run `python -m benchmarks.gpu_truth`; it prints
-a table and writes build/bench/gpu_truth.json. Without a GPU it says so and writes nothing.
+Needs an NVIDIA GPU of Hopper or later; the work is done through libcuda. Run `python -m benchmarks.gpu_truth`; it
+prints a table and writes build/bench/gpu_truth.json. Without a GPU it says so and writes nothing.
 """
 
 from __future__ import annotations
