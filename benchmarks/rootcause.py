@@ -95,7 +95,13 @@ def _rows(faults: list[Outcome], controls: list[Outcome], peers: Peers) -> list[
     right = [outcome.order[:1] == [outcome.case.fault] for outcome in faults]
     return [
         Row("cause_top1", cause, "", "chance", cause / chance),
-        Row("cause_top3", _share([o.among_three for o in faults]), "", "chance", _share([o.among_three for o in faults]) / (3 * chance)),
+        Row(
+            "cause_top3",
+            _share([o.among_three for o in faults]),
+            "",
+            "chance",
+            _share([o.among_three for o in faults]) / (3 * chance),
+        ),
         Row("segment_top1", segment, "", "random", narrow / max(_share(peers.segments["random"]), 1e-3)),
         Row("top1_over_best_baseline", ahead[closest], "", closest, None),
         Row("stage_accuracy", _share([o.stage_right for o in faults]), ""),
@@ -104,7 +110,7 @@ def _rows(faults: list[Outcome], controls: list[Outcome], peers: Peers) -> list[
         Row("cases", float(len(faults) + len(controls)), ""),
         Row("brier_score", float(np.mean([(o.confidence - r) ** 2 for o, r in zip(faults, right, strict=True)])), ""),
         Row("seconds_per_case_30k_requests", float(np.mean([o.seconds for o in faults])), "s"),
-    ]  # fmt: skip
+    ]
 
 
 def _print_by_fault(faults: list[Outcome], dropped: int) -> None:
@@ -143,7 +149,8 @@ def _seconds_at_scale(requests: int) -> float:
     world = make(Case("slow_prefill", 2, "none", TEST_SEEDS + 777), connection, 60_000)
     copies = max(requests // 60_000, 1)
     connection.execute(
-        "insert into requests select r.* replace (r.ts + to_microseconds(i * 977) as ts) from requests r, range(1, ?) t(i)",
+        "insert into requests select r.* replace (r.ts + to_microseconds(i * 977) as ts) "
+        "from requests r, range(1, ?) t(i)",
         [copies],
     )
     reader, found = DuckReader(connection), []

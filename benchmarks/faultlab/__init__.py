@@ -1,1 +1,1 @@
-"""A laboratory of faults: simulated fleets whose parts are broken on purpose; shares nothing with the causes it tests."""
+"""A laboratory of faults: simulated fleets whose parts are broken on purpose; shares nothing with the causes."""

@@ -122,16 +122,16 @@ def _series(
     found = {}
     columns = {
         "engine_samples": [n for n in SUGGESTS if n in ENGINE],
-        "gpu_samples": ["sm_clock_mhz", "temperature_celsius", "power_watts", "sm_active_ratio", "ecc_uncorrected", "remapped_rows"],
+        "gpu_samples": list(GPUS),
         "host_samples": ["cpu_ratio", "cpu_pressure_ratio", "io_pressure_ratio"],
-        "requests": ["input_tokens", "output_tokens", "cached_tokens", "gateway_seconds", "transfer_seconds", "prefill_seconds", "queue_seconds"],
+        "requests": list(REQUESTS),
     }  # fmt: skip
     for table, names in columns.items():
         means = ", ".join(f"avg({name}) as {name}" for name in names)
         source = "host" if table == "host_samples" else "instance"
         rows = connection.execute(
-            f"select time_bucket(interval 1 minute, ts) as minute, count(*) as arrivals, count(distinct {source}) as instances, "
-            f"{means} from {table} where ts < $end group by 1 order by 1",
+            f"select time_bucket(interval 1 minute, ts) as minute, count(*) as arrivals, "
+            f"count(distinct {source}) as instances, {means} from {table} where ts < $end group by 1 order by 1",
             {"end": end},
         ).fetchnumpy()
         late = np.asarray(rows["minute"] >= np.datetime64(start.replace(tzinfo=None), "us"))
@@ -152,6 +152,11 @@ def _series(
     return found
 
 
+GPUS = ("sm_clock_mhz", "temperature_celsius", "power_watts", "sm_active_ratio", "ecc_uncorrected", "remapped_rows")
+REQUESTS = (
+    "input_tokens", "output_tokens", "cached_tokens", "gateway_seconds", "transfer_seconds", "prefill_seconds",
+    "queue_seconds",
+)  # fmt: skip
 ENGINE = (
     "queue_depth", "running", "kv_usage_ratio", "preemptions", "prompt_tokens", "generation_tokens",
     "queue_seconds_sum", "prefill_seconds_sum", "step_seconds", "grammar_seconds", "adapters_waiting",

@@ -1,4 +1,4 @@
-"""Adds one thing that is not the fault: a harmless rollout, drifting traffic, a second small anomaly, gaps in the data."""
+"""Adds one thing that is not the fault: a harmless rollout, drifting traffic, a small anomaly, gaps in the data."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ MOST_ADAPTERS = 16
 
 
 @numba.njit(cache=True)
-def run(
+def run(  # noqa: C901 - one loop, compiled as a whole
     arrival,
     tokens,
     cached,

@@ -56,11 +56,21 @@ def _simulate(world: World, route: npt.NDArray[np.int64]) -> tuple[dict[str, obj
         pick = {key: values[mine] for key, values in asked.items()}
         parameters = world.parameters[place].copy()
         result = run(
-            pick["ts"] + pick["gateway"], pick["input_tokens"].astype(np.float64), pick["cached"].astype(np.float64),
-            pick["output_tokens"].astype(np.float64), pick["structured"].astype(np.bool_), pick["adapter"].astype(np.int64),
-            pick["extra"], pick["accept"], parameters, world.fault_from, world.fault_to, SCRAPE_SECONDS, world.horizon + 1,
+            pick["ts"] + pick["gateway"],
+            pick["input_tokens"].astype(np.float64),
+            pick["cached"].astype(np.float64),
+            pick["output_tokens"].astype(np.float64),
+            pick["structured"].astype(np.bool_),
+            pick["adapter"].astype(np.int64),
+            pick["extra"],
+            pick["accept"],
+            parameters,
+            world.fault_from,
+            world.fault_to,
+            SCRAPE_SECONDS,
+            world.horizon + 1,
             int(world.rng.integers(2**31)),
-        )  # fmt: skip
+        )
         for key, values in zip(found, result, strict=False):
             found[key][mine] = values
         samples.append(_samples(world, place, name, result[5]))
@@ -187,24 +197,27 @@ def _gpus(world: World) -> dict[str, object]:
         throttle = odd.get("throttle")
         heat = float(odd.get("temperature", 0.0))  # type: ignore[arg-type]
         busy = float(odd.get("sm_active_ratio", 1.0))  # type: ignore[arg-type]
-        parts.append({
-            "ts": _times(ts + place * 0.3), "host": np.full(n, world.hosts[place], dtype=object),
-            "gpu": np.full(n, f"GPU-{place}", dtype=object), "instance": np.full(n, name, dtype=object),
-            "sm_active_ratio": np.clip(rng.normal(0.55, 0.04, n) * np.where(during, busy, 1.0), 0, 1),
-            "power_watts": rng.normal(480, 15, n) * np.where(during, 0.5 + 0.5 * ratio, 1.0),
-            "temperature_celsius": rng.normal(58, 1.5, n) + np.where(during, heat, 0.0),
-            "sm_clock_mhz": rng.normal(1900, 8, n) * np.where(during, ratio, 1.0),
-            "throttle_reasons": [[throttle] if during[i] and throttle else [] for i in range(n)],
-            "ecc_uncorrected": np.where(during, int(odd.get("ecc", 0)), 0),  # type: ignore[call-overload]
-            "remapped_rows": np.where(during, int(odd.get("remapped", 0)), 0),  # type: ignore[call-overload]
-            "state": np.full(n, "ok", dtype=object),
-        })  # fmt: skip
-    return {
-        key: sum((list(p[key]) for p in parts), [])
-        if key == "throttle_reasons"
-        else np.concatenate([p[key] for p in parts])
-        for key in parts[0]
+        parts.append(
+            {
+                "ts": _times(ts + place * 0.3),
+                "host": np.full(n, world.hosts[place], dtype=object),
+                "gpu": np.full(n, f"GPU-{place}", dtype=object),
+                "instance": np.full(n, name, dtype=object),
+                "sm_active_ratio": np.clip(rng.normal(0.55, 0.04, n) * np.where(during, busy, 1.0), 0, 1),
+                "power_watts": rng.normal(480, 15, n) * np.where(during, 0.5 + 0.5 * ratio, 1.0),
+                "temperature_celsius": rng.normal(58, 1.5, n) + np.where(during, heat, 0.0),
+                "sm_clock_mhz": rng.normal(1900, 8, n) * np.where(during, ratio, 1.0),
+                "throttle_reasons": [[throttle] if during[i] and throttle else [] for i in range(n)],
+                "ecc_uncorrected": np.where(during, int(odd.get("ecc", 0)), 0),  # type: ignore[call-overload]
+                "remapped_rows": np.where(during, int(odd.get("remapped", 0)), 0),  # type: ignore[call-overload]
+                "state": np.full(n, "ok", dtype=object),
+            }
+        )
+    joined: dict[str, object] = {
+        key: np.concatenate([p[key] for p in parts]) for key in parts[0] if key != "throttle_reasons"
     }
+    joined["throttle_reasons"] = [reasons for part in parts for reasons in part["throttle_reasons"]]
+    return joined
 
 
 def _events(world: World) -> dict[str, object]:
@@ -224,13 +237,19 @@ def _hosts(world: World) -> dict[str, object]:
     parts = []
     for host in dict.fromkeys(world.hosts):
         odd, rng, n = world.host.get(host, {}), world.rng, len(ts)
-        parts.append({
-            "ts": _times(ts), "host": np.full(n, host, dtype=object),
-            "cpu_ratio": np.clip(rng.normal(0.25, 0.03, n) + np.where(during, odd.get("cpu_ratio", 0.25) - 0.25, 0), 0, 1),
-            "cpu_pressure_ratio": np.abs(rng.normal(0.01, 0.005, n)) + np.where(during, odd.get("cpu_pressure_ratio", 0.0), 0),
-            "engine_cpu_ratio": rng.normal(1.1, 0.05, n),
-            "io_pressure_ratio": np.abs(rng.normal(0.005, 0.003, n)),
-        })  # fmt: skip
+        parts.append(
+            {
+                "ts": _times(ts),
+                "host": np.full(n, host, dtype=object),
+                "cpu_ratio": np.clip(
+                    rng.normal(0.25, 0.03, n) + np.where(during, odd.get("cpu_ratio", 0.25) - 0.25, 0), 0, 1
+                ),
+                "cpu_pressure_ratio": np.abs(rng.normal(0.01, 0.005, n))
+                + np.where(during, odd.get("cpu_pressure_ratio", 0.0), 0),
+                "engine_cpu_ratio": rng.normal(1.1, 0.05, n),
+                "io_pressure_ratio": np.abs(rng.normal(0.005, 0.003, n)),
+            }
+        )
     return {key: np.concatenate([p[key] for p in parts]) for key in parts[0]}
 
 

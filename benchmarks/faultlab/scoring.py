@@ -1,4 +1,4 @@
-"""Compares an explanation with what was broken: cause, segment and stage right or wrong; keeps what confidence needs."""
+"""Compares an explanation with what was broken: cause, segment and stage; keeps what confidence needs."""
 
 from __future__ import annotations
 

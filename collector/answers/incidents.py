@@ -40,9 +40,7 @@ def detect(reader: Reader, now: datetime) -> list[dict[str, object]]:
     return list(found.values())
 
 
-def _row(
-    answer: Mapping[str, object], model: str, metric: str, now: datetime, stored: Columns
-) -> dict[str, object]:
+def _row(answer: Mapping[str, object], model: str, metric: str, now: datetime, stored: Columns) -> dict[str, object]:
     started = datetime.fromisoformat(str(answer["onset"])).astimezone(UTC)
     window = answer["window"]
     assert isinstance(window, Mapping)

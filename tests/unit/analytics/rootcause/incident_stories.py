@@ -123,21 +123,39 @@ class Story:
         s, when = self.s, self._when(self.s["t"])
         size = len(s["t"])
         common = {"ts": when, "model": np.full(size, MODEL, dtype=object), "instance": s["instance"]}
-        names = [n for n in s if n not in ("t", "instance", "cpu_pressure", "sm_clock", "power", "sm_active", "throttled", "unwell")]
+        names = [
+            n
+            for n in s
+            if n not in ("t", "instance", "cpu_pressure", "sm_clock", "power", "sm_active", "throttled", "unwell")
+        ]
         alive = np.array([t < self.gone.get(i, np.inf) for t, i in zip(s["t"], s["instance"], strict=True)])
-        engine = common | {n: s[n] for n in names} | {
-            "interval_seconds": np.full(size, 15.0), "scrape_state": np.full(size, "ok", dtype=object),
-        }  # fmt: skip
+        engine = (
+            common
+            | {n: s[n] for n in names}
+            | {
+                "interval_seconds": np.full(size, 15.0),
+                "scrape_state": np.full(size, "ok", dtype=object),
+            }
+        )
         self._put(connection, "engine_samples", {k: v[alive] for k, v in engine.items()})
         host = np.array([f"node-{i}" for i in s["instance"]], dtype=object)
         self._put(connection, "host_samples", {"ts": when, "host": host, "cpu_pressure_ratio": s["cpu_pressure"]})
         gpus = {
-            "ts": when, "host": host, "instance": s["instance"],
-            "gpu": np.array([f"gpu-{i}" for i in s["instance"]], dtype=object), "sm_clock_mhz": s["sm_clock"],
-            "power_watts": s["power"], "sm_active_ratio": s["sm_active"],
+            "ts": when,
+            "host": host,
+            "instance": s["instance"],
+            "gpu": np.array([f"gpu-{i}" for i in s["instance"]], dtype=object),
+            "sm_clock_mhz": s["sm_clock"],
+            "power_watts": s["power"],
+            "sm_active_ratio": s["sm_active"],
             "state": np.where(s["unwell"], "lost", "ok").astype(object),
-        }  # fmt: skip
-        self._put(connection, "gpu_samples", gpus, {"throttle_reasons": [["sw_power_cap"] if x else [] for x in s["throttled"]]})
+        }
+        self._put(
+            connection,
+            "gpu_samples",
+            gpus,
+            {"throttle_reasons": [["sw_power_cap"] if x else [] for x in s["throttled"]]},
+        )
         for life in INSTANCES:
             connection.execute(
                 "insert into instances (instance, model, host, started_at) values (?, ?, ?, ?)",
@@ -158,7 +176,13 @@ class Story:
         for event in self.gpu_events:
             connection.execute(
                 "insert into gpu_events values (?, ?, ?, ?, ?)",
-                [ONSET + timedelta(seconds=5), f"node-{event['at']}", f"gpu-{event['at']}", event["kind"], event["code"]],
+                [
+                    ONSET + timedelta(seconds=5),
+                    f"node-{event['at']}",
+                    f"gpu-{event['at']}",
+                    event["kind"],
+                    event["code"],
+                ],
             )
         return connection
 
@@ -171,20 +195,35 @@ class Story:
         ttft = engine + r["gateway"] + late
         e2e = engine + r["gateway"] + decode
         return {
-            "ts": self._when(self.t), "first_token_at": self._when(self.t + ttft), "finished_at": self._when(self.t + e2e),
-            "request_id": np.array([f"r{i}" for i in range(size)], dtype=object), "model": np.full(size, MODEL, dtype=object),
-            "instance": r["instance"], "tenant": r["tenant"], "model_version": r["version"], "adapter": r["adapter"],
-            "structured": r["structured"], "input_tokens": r["tokens"], "cached_tokens": r["cached"],
+            "ts": self._when(self.t),
+            "first_token_at": self._when(self.t + ttft),
+            "finished_at": self._when(self.t + e2e),
+            "request_id": np.array([f"r{i}" for i in range(size)], dtype=object),
+            "model": np.full(size, MODEL, dtype=object),
+            "instance": r["instance"],
+            "tenant": r["tenant"],
+            "model_version": r["version"],
+            "adapter": r["adapter"],
+            "structured": r["structured"],
+            "input_tokens": r["tokens"],
+            "cached_tokens": r["cached"],
             "output_tokens": r["output"],
             "length_bucket": np.array([length_bucket(int(n)) for n in r["tokens"]], dtype=object),
-            "queue_seconds": r["queue"], "prefill_seconds": r["prefill"], "transfer_seconds": r["transfer"],
-            "gateway_seconds": r["gateway"] + late, "ttft_seconds": ttft, "engine_ttft_seconds": engine,
-            "tpot_seconds": (e2e - ttft) / (r["output"] - 1), "e2e_seconds": e2e, "engine_e2e_seconds": e2e - r["gateway"],
-            "status": np.full(size, "ok", dtype=object), "source": np.full(size, "joined", dtype=object),
+            "queue_seconds": r["queue"],
+            "prefill_seconds": r["prefill"],
+            "transfer_seconds": r["transfer"],
+            "gateway_seconds": r["gateway"] + late,
+            "ttft_seconds": ttft,
+            "engine_ttft_seconds": engine,
+            "tpot_seconds": (e2e - ttft) / (r["output"] - 1),
+            "e2e_seconds": e2e,
+            "engine_e2e_seconds": e2e - r["gateway"],
+            "status": np.full(size, "ok", dtype=object),
+            "source": np.full(size, "joined", dtype=object),
             "spec_draft_tokens": np.where(r["draft"] < 0, np.nan, r["draft"]),
             "spec_accepted_tokens": np.where(r["draft"] < 0, np.nan, r["accepted"]),
             "turn": np.where(r["turn"] < 0, np.nan, r["turn"]),
-        }  # fmt: skip
+        }
 
     def _when(self, seconds: np.ndarray) -> np.ndarray:
         return (int(START.timestamp() * 1e6) + seconds * 1e6).astype(np.int64).view("datetime64[us]")
@@ -197,7 +236,9 @@ class Story:
         lists: dict[str, list[list[str]]] | None = None,
     ) -> None:
         arrays = {
-            name: pa.array(v, type=pa.timestamp("us", tz="UTC")) if v.dtype.kind == "M" else pa.array(v, from_pandas=True)
+            name: pa.array(v, type=pa.timestamp("us", tz="UTC"))
+            if v.dtype.kind == "M"
+            else pa.array(v, from_pandas=True)
             for name, v in columns.items()
         } | {name: pa.array(v, type=pa.list_(pa.string())) for name, v in (lists or {}).items()}
         batch = pa.table(arrays)

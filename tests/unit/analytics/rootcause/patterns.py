@@ -31,7 +31,9 @@ def _wait(story: Story, mask: np.ndarray, seconds: float) -> None:
 
 
 def _queue(story: Story, mask: np.ndarray, depth: float, running: float | None = None) -> None:
-    story.s["queue_depth"] = np.where(mask, story.rng.normal(depth, depth / 6, len(mask)).clip(1), story.s["queue_depth"])
+    story.s["queue_depth"] = np.where(
+        mask, story.rng.normal(depth, depth / 6, len(mask)).clip(1), story.s["queue_depth"]
+    )
     story.s["queue_max"] = story.s["queue_depth"].copy()
     if running is not None:
         story.s["running"] = np.where(mask, running, story.s["running"])
@@ -111,7 +113,9 @@ def event_loop_stall(story: Story) -> None:
 
 
 def slow_detokenizer(story: Story) -> None:
-    story.r["output"] = np.where(story.during, story.r["output"] * story.rng.gamma(2, 3, len(story.t)) + 4, story.r["output"]).astype(int)
+    story.r["output"] = np.where(
+        story.during, story.r["output"] * story.rng.gamma(2, 3, len(story.t)) + 4, story.r["output"]
+    ).astype(int)
     story.r["pace"] = np.where(story.during, story.r["pace"] * (1 + story.r["output"] / 1500), story.r["pace"])
 
 
@@ -196,7 +200,9 @@ def slow_router(story: Story) -> None:
 
 def page_rendering_stalls(story: Story) -> None:
     _stand_still(story, 50, 8)
-    story.s["generation_tokens"] = np.where(story.busy & (story.rng.random(len(story.s["t"])) < 0.2), 0.0, story.s["generation_tokens"])
+    story.s["generation_tokens"] = np.where(
+        story.busy & (story.rng.random(len(story.s["t"])) < 0.2), 0.0, story.s["generation_tokens"]
+    )
     story.s["steps"] = np.where(story.s["generation_tokens"] == 0, 0.0, story.s["steps"])
 
 
@@ -219,30 +225,94 @@ def client_coroutine_delay(story: Story) -> None:
 
 
 PATTERNS = (
-    Pattern(1, "few long prompts hold up short ones", long_prompts, "long_requests", ("admission_blocked", "preemption")),
-    Pattern(2, "the head of the line blocks admission", head_of_line, "admission_blocked", ("preemption", "long_requests"), "queue"),
-    Pattern(3, "KV fills and requests are preempted", kv_full, "preemption", ("admission_blocked", "long_requests"), "queue"),
-    Pattern(4, "one data-parallel rank is full", one_rank_full, "routing_hotspot", ("traffic_spike", "preemption"), "queue"),
-    Pattern(5, "affinity overloads one replica", hot_replica, "routing_hotspot", ("traffic_spike", "slow_prefill"), "queue"),
-    Pattern(6, "hits vanish after a restart", lost_prefixes, "prefix_miss", ("long_requests", "slow_prefill"), "prefill"),
-    Pattern(7, "hits fall with a release and with younger sessions", hits_fall_with_release_and_turns, "prefix_miss", ("long_requests",), metric="kv_hit"),
-    Pattern(8, "one tokenizer thread serialises", one_tokenizer_thread, "gateway_overhead", ("slow_prefill", "admission_blocked"), "other"),
+    Pattern(
+        1, "few long prompts hold up short ones", long_prompts, "long_requests", ("admission_blocked", "preemption")
+    ),
+    Pattern(
+        2,
+        "the head of the line blocks admission",
+        head_of_line,
+        "admission_blocked",
+        ("preemption", "long_requests"),
+        "queue",
+    ),
+    Pattern(
+        3, "KV fills and requests are preempted", kv_full, "preemption", ("admission_blocked", "long_requests"), "queue"
+    ),
+    Pattern(
+        4, "one data-parallel rank is full", one_rank_full, "routing_hotspot", ("traffic_spike", "preemption"), "queue"
+    ),
+    Pattern(
+        5, "affinity overloads one replica", hot_replica, "routing_hotspot", ("traffic_spike", "slow_prefill"), "queue"
+    ),
+    Pattern(
+        6, "hits vanish after a restart", lost_prefixes, "prefix_miss", ("long_requests", "slow_prefill"), "prefill"
+    ),
+    Pattern(
+        7,
+        "hits fall with a release and with younger sessions",
+        hits_fall_with_release_and_turns,
+        "prefix_miss",
+        ("long_requests",),
+        metric="kv_hit",
+    ),
+    Pattern(
+        8,
+        "one tokenizer thread serialises",
+        one_tokenizer_thread,
+        "gateway_overhead",
+        ("slow_prefill", "admission_blocked"),
+        "other",
+    ),
     Pattern(9, "the event loop stalls", event_loop_stall, "engine_pause", ("slow_prefill", "noisy_neighbour")),
-    Pattern(10, "long outputs slow their own tokens", slow_detokenizer, "output_tail", ("noisy_neighbour",), metric="tpot"),
-    Pattern(11, "grammar masks take longer than a step", guided_json, "grammar_cpu", ("release_regression", "noisy_neighbour"), metric="tpot"),
-    Pattern(12, "speculation at a large batch", speculation_at_large_batch, "speculation_overhead", ("acceptance_drop",), metric="tpot"),
-    Pattern(13, "the draft lost its cache", draft_lost_its_cache, "acceptance_drop", ("speculation_overhead",), metric="tpot"),
+    Pattern(
+        10, "long outputs slow their own tokens", slow_detokenizer, "output_tail", ("noisy_neighbour",), metric="tpot"
+    ),
+    Pattern(
+        11,
+        "grammar masks take longer than a step",
+        guided_json,
+        "grammar_cpu",
+        ("release_regression", "noisy_neighbour"),
+        metric="tpot",
+    ),
+    Pattern(
+        12,
+        "speculation at a large batch",
+        speculation_at_large_batch,
+        "speculation_overhead",
+        ("acceptance_drop",),
+        metric="tpot",
+    ),
+    Pattern(
+        13,
+        "the draft lost its cache",
+        draft_lost_its_cache,
+        "acceptance_drop",
+        ("speculation_overhead",),
+        metric="tpot",
+    ),
     Pattern(14, "more adapters than slots", adapters_thrash, "adapter_swap", ("admission_blocked", "traffic_spike")),
     Pattern(15, "KV transfers crawl", transfers_crawl, "kv_transfer_stall", ("slow_prefill",), "transfer"),
     Pattern(16, "an outer cache tier crawls", outer_tier_crawls, "cache_tier_slow", ("slow_prefill", "prefix_miss")),
-    Pattern(17, "garbage collection stops the engine", garbage_collection, "engine_pause", ("noisy_neighbour", "slow_prefill")),
+    Pattern(
+        17,
+        "garbage collection stops the engine",
+        garbage_collection,
+        "engine_pause",
+        ("noisy_neighbour", "slow_prefill"),
+    ),
     Pattern(18, "a neighbour starves the CPU", starved_cpu, "noisy_neighbour", ("engine_pause", "gpu_throttle")),
-    Pattern(19, "one GPU draws less power than its peers", one_weak_gpu, "gpu_fault", ("gpu_throttle", "noisy_neighbour")),
+    Pattern(
+        19, "one GPU draws less power than its peers", one_weak_gpu, "gpu_fault", ("gpu_throttle", "noisy_neighbour")
+    ),
     Pattern(20, "a power cap lowers the clock", power_cap, "gpu_throttle", ("gpu_fault", "slow_prefill"), "prefill"),
     Pattern(21, "GPU memory fails", failing_memory, "gpu_fault", ("slow_prefill", "release_regression")),
-    Pattern(22, "the router is slow", slow_router, "gateway_overhead", ("slow_prefill", "measurement_artefact"), "gateway"),
+    Pattern(
+        22, "the router is slow", slow_router, "gateway_overhead", ("slow_prefill", "measurement_artefact"), "gateway"
+    ),
     Pattern(23, "rendering metrics stalls the engine", page_rendering_stalls, "engine_pause", ("slow_prefill",)),
     Pattern(24, "logging costs three per cent", log_flood, None, ()),
     Pattern(25, "a new replica is cold", cold_replica, "slow_start", ("slow_prefill", "routing_hotspot")),
     Pattern(26, "the client measured late", client_coroutine_delay, "measurement_artefact", ("gateway_overhead",)),
-)  # fmt: skip
+)
