@@ -9,7 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from analytics.slo import DIMENSIONS, Objective
-from collector.answers.objective_scope import Scope, counted_pages, counted_requests, model_scope, scope_parameters
+from collector.answers.counter_events import unattributed_minutes
+from collector.answers.objective_scope import Scope, counted_pages, counted_requests, model_scope
 from collector.store.reader import Columns, Reader
 
 _COUNTS = ("good", "bad", "excluded")
@@ -105,34 +106,3 @@ def _with_unattributed(
 
 def _below(upper: Columns, lower: Columns) -> Columns:
     return {name: np.concatenate((column, lower[name])) for name, column in upper.items()}
-
-
-def unattributed_minutes(
-    reader: Reader, objective: Objective, start: datetime, end: datetime
-) -> list[tuple[str | None, np.datetime64, int]]:
-    """Return (model, minute, events) of aborts and rejections that only counters know, in [start, end).
-
-    What requests record of them is taken off: a count never exceeds counted - recorded up to any later minute. A page's
-    TTFT histogram has already counted who left after the first token, so in hours that only pages know their aborts
-    are not counted twice.
-    """
-    wanted = {"since": start, "until": end, "model": scope_parameters(objective)["model"]}
-    columns = reader.columns("slo_counter_minutes", **wanted)
-    found = []
-    models = columns["model"].tolist()
-    for model in dict.fromkeys(models):
-        place = np.array([name == model for name in models])
-        hidden = np.zeros(int(place.sum()))
-        for kind in ("aborted", "rejected"):
-            counted = columns[kind][place].astype(np.float64)
-            if kind == "aborted" and objective.clock == "first_token":
-                counted = np.where(columns["by_page"][place].astype(bool), 0.0, counted)
-            surplus = np.cumsum(counted - columns[f"recorded_{kind}"][place].astype(np.float64))
-            level = np.maximum(0.0, np.minimum.accumulate(surplus[::-1])[::-1])
-            hidden += np.diff(level, prepend=0.0)
-        found += [
-            (model, minute, round(count))
-            for minute, count in zip(columns["ts"][place], hidden, strict=True)
-            if round(count) > 0
-        ]
-    return found

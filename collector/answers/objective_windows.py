@@ -27,12 +27,17 @@ _HOUR, _DAY = timedelta(hours=1), timedelta(days=1)
 
 @dataclass(slots=True)
 class Tally:
-    """Events of one scope in one look-back window; `straddling` are scraped ones that an edge leaves undecided."""
+    """Events of one scope in one look-back window.
+
+    `straddling`: scraped ones that an edge leaves undecided (they are in `bad`). `unmeasured`: answered requests that
+    lack the latency (they are in `excluded`). `exclusions`: by the name of what left them out.
+    """
 
     good: int = 0
     bad: int = 0
     excluded: int = 0
     straddling: int = 0
+    unmeasured: int = 0
     sources: set[str] = field(default_factory=set)
     exclusions: dict[str, int] = field(default_factory=dict)
 
@@ -41,6 +46,7 @@ class Tally:
         self.bad += other.bad
         self.excluded += other.excluded
         self.straddling += other.straddling
+        self.unmeasured += other.unmeasured
         self.sources |= other.sources
         for name, count in other.exclusions.items():
             self.exclusions[name] = self.exclusions.get(name, 0) + count
@@ -87,7 +93,8 @@ def window_counts(
 
 def _request_tally(columns: Columns, place: int) -> Tally:
     good, bad, excluded = (int(columns[name][place]) for name in ("good", "bad", "excluded"))
-    tally = Tally(good, bad, excluded, sources={SOURCES[int(columns["source_rank"][place])]})
+    source = SOURCES[int(columns["source_rank"][place])]
+    tally = Tally(good, bad, excluded, unmeasured=int(columns["unmeasured"][place]), sources={source})
     if (exclusion := columns["exclusion"][place]) is not None:
         tally.exclusions[str(exclusion)] = excluded
     return tally

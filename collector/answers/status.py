@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 import numpy as np
@@ -19,38 +18,15 @@ from analytics.slo import (
 )
 from analytics.slo.alerting import GUARD_Z
 from analytics.slo.edge_hint import vllm_flag
-from collector.answers.objective_counts import unattributed_minutes
-from collector.answers.objective_scope import Scope, just_after, moment_of, share
+from collector.answers.counter_events import unattributed_minutes
+from collector.answers.objective_scope import Scope, just_after, share
 from collector.answers.objective_windows import Tally, reach_of, stored_tallies, window_counts
 from collector.answers.quantiles import EXACT_LIMIT, ScopeQuantiles, page_quantiles, request_quantiles, shown_metric
+from collector.answers.sight import IDLE_SECONDS, Sight, quiet_scopes, read_sights, sight_of
 from collector.answers.windows import rules_of, window_name
 from collector.store.reader import Reader
 
-#: Without a good scrape for this long a model that has engines is blind.
-BLIND_SECONDS = 300
-#: Without an event for this long a model is idle (or, where nothing scrapes it, unseen).
-IDLE_SECONDS = 3_600
 _DAY = timedelta(days=1)
-
-
-@dataclass(frozen=True, slots=True)
-class Sight:
-    """What can be seen of one model: requests recorded against finished, and when it was last heard of."""
-
-    recorded: int
-    finished: float | None
-    newest_request: datetime | None
-    newest_good_scrape: datetime | None
-    newest_scrape: datetime | None
-
-    def is_blind(self, now: datetime) -> bool:
-        """Say whether nothing proves that the model is idle rather than unseen."""
-        heard = [moment for moment in (self.newest_request, self.newest_good_scrape) if moment is not None]
-        patience = IDLE_SECONDS if self.newest_scrape is None else BLIND_SECONDS
-        return not heard or (now - max(heard)).total_seconds() > patience
-
-
-_UNSEEN = Sight(0, None, None, None, None)
 
 
 def status(
@@ -83,10 +59,11 @@ def _objective_rows(
     reach = reach_of(reader, objective, opening, until, raw_window=raw_window)
     stored_before = reach.stored_before
     counted = window_counts(reader, objective, starts, until, stored_before=stored_before)
-    sights = _sights(reader, opening if raw_window is None else max(opening, now - _DAY), until)
+    sights = read_sights(reader, opening if raw_window is None else max(opening, now - _DAY), until)
     hidden = _unattributed(reader, objective, starts, until, stored_before)
     quantiles = _quantiles(reader, objective, opening, until, counted, stored_before)
-    for scope in _quiet_scopes(objective, sights):
+    gpus = _gpu_seconds(reader, max(opening, reach.since or opening), now)
+    for scope in quiet_scopes(objective, sights):
         if not any(scope[0] == known[0] for known in counted):
             counted[scope] = [Tally() for _ in windows]
     return [
@@ -98,9 +75,10 @@ def _objective_rows(
             dict(
                 zip(windows, hidden.get(scope[0] if "model" in objective.by else None, [0] * len(windows)), strict=True)
             ),
-            _sight_of(sights, scope[0], objective),
+            sight_of(sights, scope[0], objective),
             quantiles.get(scope),
             reach.since,
+            gpus.get(scope[0]) if objective.model_wide and "model" in objective.by else None,
         )
         for scope, tallies in sorted(counted.items(), key=lambda item: [name or "" for name in item[0]])
     ]
@@ -115,6 +93,7 @@ def _row(
     sight: Sight,
     found: ScopeQuantiles | None,
     since: datetime | None,
+    gpu_seconds: float | None,
 ) -> dict[str, object]:
     """Return one row of the contract's JSON."""
     counts = {
@@ -158,6 +137,7 @@ def _row(
         "excluded": tally.excluded,
         "unattributed_bad": hidden[objective.window_seconds],
         "ratio": share(whole.good, whole.total),
+        "good_per_gpu_second": None if gpu_seconds is None else share(whole.good, gpu_seconds),
         "coverage": None if sight.finished is None else share(sight.recorded, sight.finished),
         "budget_remaining": None if spent is None else spent.remaining_ratio,
         "budget_allowed_events": None if spent is None else spent.allowed_events,
@@ -181,6 +161,7 @@ def _row(
         "quantile_metric": shown_metric(objective),
         "sli_source": "+".join(sorted(tally.sources)) or None,
         "undecided": tally.straddling,
+        "unmeasured": tally.unmeasured,
         "exclusions": [
             {"name": one.name, "reason": one.reason, "decided_by": one.decided_by, "events": tally.exclusions[one.name]}
             for one in objective.exclusions
@@ -206,45 +187,11 @@ def _hint(objective: Objective, unresolved: bool) -> str | None:
     return f"the engine's histogram edges are too far apart here; start it with {flag}"
 
 
-def _sights(reader: Reader, start: datetime, until: datetime) -> dict[str | None, Sight]:
-    columns = reader.columns("slo_sight", since=start, until=until)
-    found = {}
-    for place, model in enumerate(columns["model"].tolist()):
-        finished = float(columns["finished"][place])
-        found[model] = Sight(
-            int(columns["recorded"][place]),
-            None if np.isnan(finished) else finished,
-            *(moment_of(columns[name][place]) for name in ("newest_request", "newest_good_scrape", "newest_scrape")),
-        )
-    return found
-
-
-def _sight_of(sights: Mapping[str | None, Sight], model: str | None, objective: Objective) -> Sight:
-    """Return the sight of a row's model, or of all models together where the row is not of one model."""
-    if "model" in objective.by:
-        return sights.get(model, _UNSEEN)
-    kept = objective.only.get("model")
-    several = [sight for name, sight in sights.items() if kept is None or name in kept]
-    finished = [sight.finished for sight in several if sight.finished is not None]
-
-    def newest(name: str) -> datetime | None:
-        return max((moment for sight in several if (moment := getattr(sight, name)) is not None), default=None)
-
-    return Sight(
-        sum(sight.recorded for sight in several),
-        sum(finished) if finished else None,
-        *(newest(name) for name in ("newest_request", "newest_good_scrape", "newest_scrape")),
-    )
-
-
-def _quiet_scopes(objective: Objective, sights: Mapping[str | None, Sight]) -> list[Scope]:
-    """Return the scopes that deserve a row without any event: models that are scraped or that the objective names."""
-    rest = (None,) * (len(DIMENSIONS) - 1)
-    named = objective.only.get("model")
-    if "model" not in objective.by:
-        return [(None, *rest)]
-    models = list(named) if named is not None else [model for model in sights if model is not None]
-    return [(model, *rest) for model in models]
+def _gpu_seconds(reader: Reader, start: datetime, end: datetime) -> dict[str | None, float]:
+    """Return GPU-seconds by model, those that are known."""
+    columns = reader.columns("slo_gpu_seconds", since=start, until=end)
+    seconds = columns["gpu_seconds"].astype(np.float64).tolist()
+    return {model: one for model, one in zip(columns["model"].tolist(), seconds, strict=True) if not np.isnan(one)}
 
 
 def _unattributed(

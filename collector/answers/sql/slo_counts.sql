@@ -62,9 +62,9 @@ judged as (
             when status = 'aborted' and ttft_seconds is null then 'bad'
             when status = 'aborted' then 'good'
             when status != 'ok' then 'excluded'
-            when $has_ttft and ttft_seconds is null then 'excluded'
-            when $has_e2e and e2e_seconds is null then 'excluded'
-            when $has_tpot and tpot_seconds is null and coalesce(output_tokens > 1, true) then 'excluded'
+            when $has_ttft and ttft_seconds is null then 'unmeasured'
+            when $has_e2e and e2e_seconds is null then 'unmeasured'
+            when $has_tpot and tpot_seconds is null and coalesce(output_tokens > 1, true) then 'unmeasured'
             else 'good'
         end as verdict
     from scoped
@@ -84,7 +84,8 @@ counted as (
         case when not $by_minute and verdict != 'outside' then exclusion end as exclusion,
         count(*) filter (where verdict = 'good') as good,
         count(*) filter (where verdict = 'bad') as bad,
-        count(*) filter (where verdict = 'excluded') as excluded
+        count(*) filter (where verdict in ('excluded', 'unmeasured')) as excluded,
+        count(*) filter (where verdict = 'unmeasured') as unmeasured
     from judged
     group by all
 ),
@@ -99,7 +100,8 @@ select
     tenant, length_bucket, model_version, region, adapter, exclusion, source_rank,
     cast(sum(good) as bigint) as good,
     cast(sum(bad) as bigint) as bad,
-    cast(sum(excluded) as bigint) as excluded
+    cast(sum(excluded) as bigint) as excluded,
+    cast(sum(unmeasured) as bigint) as unmeasured
 from ranked
 where source_rank = best_rank and good + bad + excluded > 0
 group by all

@@ -116,3 +116,44 @@ def test_counters_for_prometheus_begin_with_the_server(store: duckdb.DuckDBPyCon
         ("sloscope_objective_good_total", labels, 8),
         ("sloscope_objective_bad_total", labels, 2),
     ]
+
+
+def stops(store: duckdb.DuckDBPyConnection, late: int) -> None:
+    """Ten clients got a first token and pressed Stop; the page counted `late` of those tokens as late."""
+    insert(store, "requests", 1)
+    for minute, first_tokens in ((1, 0.0), (3, 11.0), (4, 0.0)):
+        insert(
+            store, "engine_samples", minute + 0.5, scrape_state="ok",
+            first_tokens=first_tokens, finished=first_tokens / 11, running=0.0,
+        )  # fmt: skip
+    for low, high, count in ((0.5, 2.5, 11 - late), (2.5, 5.0, late)):
+        insert(
+            store,
+            "engine_bins",
+            3.5,
+            interval_seconds=5.0,
+            metric="ttft_seconds",
+            edge_lo=low,
+            edge_hi=high,
+            count=count,
+        )
+
+
+def test_pressing_stop_after_a_good_first_token_is_not_bad(store: duckdb.DuckDBPyConnection) -> None:
+    stops(store, late=0)
+    found = counted(store, Objective("o", TTFT))
+    assert (found["good"].sum(), found["bad"].sum()) == (1, 0)
+
+
+def test_pressing_stop_after_a_late_first_token_is_bad(store: duckdb.DuckDBPyConnection) -> None:
+    stops(store, late=4)
+    found = counted(store, Objective("o", TTFT))
+    assert (found["good"].sum(), found["bad"].sum()) == (1, 4)
+
+
+def test_an_objective_on_the_whole_request_cannot_know_and_counts_every_abort(
+    store: duckdb.DuckDBPyConnection,
+) -> None:
+    stops(store, late=0)
+    found = counted(store, Objective("o", (Threshold("e2e_seconds", 30.0),)))
+    assert found["bad"].sum() == 10

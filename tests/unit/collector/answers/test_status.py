@@ -149,6 +149,38 @@ def test_rejections_that_requests_record_are_not_counted_twice(store: duckdb.Duc
     assert (row["bad"], row["unattributed_bad"]) == (1, 0)
 
 
+def test_clients_that_stop_after_a_good_first_token_page_nobody(store: duckdb.DuckDBPyConnection) -> None:
+    for _ in range(40):
+        add(store, status="aborted", source="gateway", ttft_seconds=0.8, e2e_seconds=3.0)
+    (row,) = rows(store)
+    assert (row["good"], row["bad"], row["firing"], row["state"]) == (40, 0, [], "ok")
+
+
+def test_clients_that_stop_after_waiting_in_vain_page(store: duckdb.DuckDBPyConnection) -> None:
+    for _ in range(40):
+        add(store, status="aborted", source="gateway", e2e_seconds=9.0)
+    (row,) = rows(store)
+    assert (row["bad"], row["state"]) == (40, "exhausted")
+    assert row["firing"]
+
+
+def test_goodput_is_quoted_per_gpu_where_every_instance_says_how_many_it_has(store: duckdb.DuckDBPyConnection) -> None:
+    add(store, ts=NOW - timedelta(seconds=100), ttft_seconds=0.5, e2e_seconds=1.0)
+    add(store, "instances", instance="i", model="m", gpu_count=4, started_at=NOW - timedelta(days=1))
+    (row,) = rows(store)
+    assert row["good_per_gpu_second"] == pytest.approx(1 / 400)
+    add(store, "instances", instance="j", model="m", started_at=NOW - timedelta(days=1))
+    (row,) = rows(store)
+    assert row["good_per_gpu_second"] is None
+
+
+def test_answers_that_lack_the_latency_are_excluded_and_told(store: duckdb.DuckDBPyConnection) -> None:
+    add(store, ttft_seconds=None, e2e_seconds=1.0)
+    add(store, status="client_error")
+    (row,) = rows(store)
+    assert (row["good"], row["bad"], row["excluded"], row["unmeasured"]) == (0, 0, 2, 1)
+
+
 def test_windows_are_named_in_their_largest_whole_unit() -> None:
     assert [window_name(seconds) for seconds in (300, 5400, 86_400, 90)] == ["5m", "90m", "1d", "90s"]
 
