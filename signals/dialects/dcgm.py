@@ -17,11 +17,10 @@ BLANK = 140_737_488_355_328.0
 _MIB, _PERCENT = 1_048_576.0, 0.01
 _BY = {"UUID": "gpu", "uuid": "gpu", "gpu": "index", "GPU_I_ID": "mig", "Hostname": "host"}
 _VIEW = "gpu_samples."
-#: Bits of `nvmlClocksEventReasons` (nvml.h).
+#: Bits of `nvmlClocksEventReasons` (nvml.h); idle clocks and clocks that people set are no throttling.
 THROTTLE_BITS: Mapping[int, str] = {
-    0x1: "gpu_idle", 0x2: "applications_clocks_setting", 0x4: "sw_power_cap", 0x8: "hw_slowdown", 0x10: "sync_boost",
-    0x20: "sw_thermal_slowdown", 0x40: "hw_thermal_slowdown", 0x80: "hw_power_brake_slowdown",
-    0x100: "display_clock_setting",
+    0x4: "sw_power_cap", 0x8: "hw_slowdown", 0x10: "sync_boost", 0x20: "sw_thermal_slowdown",
+    0x40: "hw_thermal_slowdown", 0x80: "hw_power_brake",
 }  # fmt: skip
 
 
