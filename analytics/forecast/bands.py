@@ -12,15 +12,19 @@ from analytics.forecast.history import DAY_SECONDS, FloatArray, History, IntArra
 #: Quantiles that are kept; others are interpolated between them.
 LEVELS: FloatArray = np.array([0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99])
 #: Residuals are measured in point^POWER x mean^(1 - POWER): 0 would ignore the level, 1 explodes on bursty tenants.
-#: Of 0, 1/4, 1/2, 3/4 and 1, the first two had the least pinball loss at q.9 and q.99 on the tuning series.
-POWER = 0.25
+#: On the tuning series pinball losses at q.9 and q.99 rise with it; a little keeps quiet hours narrower than busy ones.
+POWER = 0.15
 #: The level below which demand does not narrow the band, as a share of the mean.
 FLOOR = 0.05
+#: Origins in the first days of a history are left out once it is twice as long.
+YOUNG_DAYS = 2
 #: Days of residuals that bands are made of.
 WINDOW_DAYS = 14
 #: A quantile of correlated residuals is too narrow; it is moved outwards by this much over the days that were seen.
 #: Chosen on the tuning series so that nominal .1, .9 and .99 hold a day ahead.
-OUTWARD: FloatArray = np.array([0.03, 0.05, 0.05, 0.05, 0.0, 0.05, 0.1, 0.08, 0.03])
+OUTWARD: FloatArray = np.array([0.03, 0.05, 0.05, 0.05, 0.0, 0.05, 0.05, 0.05, 0.05])
+#: From here on a quantile is the tail, which is not nudged.
+TAIL = 0.99
 #: Residuals of leads within this factor make the inner quantiles of a lead, and the outer ones (up to .05, from .95).
 NEAR_FACTOR, FAR_FACTOR = 1.6, 6.0
 #: Residuals in the same units where a series has no past of its own, by lead in seconds: see `learn_prior`.
@@ -41,6 +45,14 @@ class Bands:
 
     leads: IntArray
     offsets: FloatArray
+
+    def nudged(self, nudge: float) -> Bands:
+        """Return bands whose upper quantiles (.75 to .95) are taken `nudge` higher or lower; the tail stays."""
+        offsets = self.offsets.copy()
+        upper = (LEVELS > 0.5) & (LEVELS < TAIL)
+        wanted = np.clip(LEVELS[upper] + nudge, 0.5, 0.98)
+        offsets[:, upper] = np.stack([np.interp(wanted, LEVELS, row) for row in self.offsets])
+        return Bands(self.leads, offsets)
 
     def around(self, point: FloatArray, quantiles: FloatArray, history: History) -> FloatArray:
         """Return quantiles (steps, quantiles) around `point` (steps,), ordered, between zero and the ceiling."""
@@ -77,7 +89,9 @@ def residuals(past: FloatArray, calibration: Calibration, history: History) -> F
 def calibrate(residual: FloatArray, calibration: Calibration, history: History, origin: int) -> Bands:
     """Return the bands that were known at `origin`."""
     leads, origins = calibration.leads, calibration.origins
-    first = np.searchsorted(origins, origin - WINDOW_DAYS * history.day)
+    # What was said when the history was young is no measure of what is said now.
+    young = YOUNG_DAYS * history.day if origin > 2 * YOUNG_DAYS * history.day else 0
+    first = np.searchsorted(origins, max(young, origin - WINDOW_DAYS * history.day))
     known = np.searchsorted(origins, origin - leads, side="right")
     # A forecast that had not come true at `origin` says nothing yet.
     told = np.where(np.arange(first, len(origins))[:, None] < known[None, :], residual[first:], np.nan)

@@ -17,11 +17,11 @@ from analytics.forecast.member import Fitted, Member
 POWER_NEAR, POWER_FAR = 8.0, 4.0
 NEAR_SECONDS = 3_600
 #: Age at which an old error counts half.
-HALF_LIFE_SECONDS = 86_400.0
+HALF_LIFE_SECONDS = 21_600.0
 #: A member below this share of the best one's weight has no say.
 LEAST_SHARE = 0.05
-#: No member has more than this share: a median of one is no median, and whoever errs must be outvoted.
-MOST = 0.45
+#: Half the share of the weight that makes the middle.
+MIDDLE = 0.1
 #: A member without a past is worth what the reference is; this share of a full past is mixed in.
 DRAWN = 0.15
 #: No member may exceed the highest demand seen by more than this factor.
@@ -82,21 +82,22 @@ class FittedBlend:
 
 
 def weighted_median(values: FloatArray, weights: FloatArray) -> FloatArray:
-    """Return the weighted median over the last axis, interpolated between neighbours; NaN has no weight.
+    """Return the mean of the roots of the middle fifth of the weight, squared, over the last axis; NaN has no weight.
 
-    Each value sits at the middle of its weight, so that two equal weights give the mean of their values.
+    A little wider than a plain median, so that the blend does not jump from member to member.
     """
     weights = np.where(np.isfinite(values), weights, 0.0)
     lonely = weights.sum(axis=-1, keepdims=True) <= 0
     weights = np.where(lonely, np.isfinite(values), weights)
     order = np.argsort(np.where(np.isfinite(values), values, np.inf), axis=-1)
     ranked = np.take_along_axis(values, order, axis=-1)
-    share = np.take_along_axis(weights, order, axis=-1)
-    total = share.sum(axis=-1, keepdims=True)
-    reached = share.cumsum(axis=-1) >= 0.5 * total
-    place = reached.argmax(axis=-1)[..., None]
-    found: FloatArray = np.take_along_axis(ranked, place, axis=-1)[..., 0]
-    return np.where(total[..., 0] > 0, found, np.nan)
+    upper = np.take_along_axis(weights, order, axis=-1).cumsum(axis=-1)
+    total = upper[..., -1:]
+    upper = upper / np.maximum(total, 1e-300)
+    lower = np.concatenate([np.zeros_like(upper[..., :1]), upper[..., :-1]], axis=-1)
+    inside = np.maximum(np.minimum(upper, 0.5 + MIDDLE) - np.maximum(lower, 0.5 - MIDDLE), 0.0)
+    root = (np.sqrt(np.where(inside > 0, ranked, 0.0)) * inside).sum(axis=-1) / (2 * MIDDLE)
+    return np.where(total[..., 0] > 0, np.square(root), np.nan)
 
 
 def _ceiling(history: History) -> float:
@@ -159,15 +160,9 @@ def _pooled(sums: FloatArray) -> FloatArray:
 
 
 def _weights(relative: FloatArray, powers: FloatArray) -> FloatArray:
-    """Return weights that sum to 1 over members, none above `MOST`."""
+    """Return weights that sum to 1 over members."""
     better = relative / relative.min(axis=-1, keepdims=True)
     raw = better ** -powers[None, :, None]
     raw = np.where(raw < LEAST_SHARE, 0.0, raw)
     weights: FloatArray = raw / raw.sum(axis=-1, keepdims=True)
-    # What is above the limit goes to the others; members without a say get one only where nobody else has.
-    others = np.where(weights >= MOST, 0.0, np.maximum(weights, 1e-4))
-    spare = np.maximum(weights - MOST, 0.0).sum(axis=-1, keepdims=True)
-    limited: FloatArray = np.minimum(weights, MOST) + spare * others / np.maximum(
-        others.sum(axis=-1, keepdims=True), 1e-12
-    )
-    return limited
+    return weights

@@ -60,9 +60,9 @@ class Forecaster:
         self._fitted = self.member.fit(history, judged)
         past = _filled(self._fitted.past, history, judged)
         residual = residuals(past, judged, history)
-        self._bands = calibrate(residual, judged, history, len(history))
         naive = NAIVE_DAY.paths(history, judged.origins, judged.leads)
-        self.scores = score(past, naive, residual, judged, history)
+        self.scores, nudge = score(past, naive, residual, judged, history)
+        self._bands = calibrate(residual, judged, history, len(history)).nudged(nudge)
         self._state()
         return self
 

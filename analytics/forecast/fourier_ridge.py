@@ -100,9 +100,9 @@ def _sums(waves: FloatArray, roots: FloatArray, width: int) -> tuple[FloatArray,
 
 
 def _solve(gram: FloatArray, moment: FloatArray) -> FloatArray:
-    pull = np.full(len(moment), STRENGTH)
+    pull: FloatArray = np.full(len(moment), STRENGTH)
     pull[0] = 1e-6
-    solved: FloatArray = np.linalg.solve(gram + np.diag(pull), moment)
+    solved: FloatArray = np.asarray(np.linalg.solve(gram + np.diag(pull), moment), dtype=np.float64)
     return solved
 
 

@@ -75,3 +75,5 @@ WEEK = Profile((1, 2, 3, 4, 5, 6, 7), (1.0,) * 7)
 WEEKDAY = Profile((1, 2, 7, 14), (0.3, 0.1, 0.4, 0.2))
 #: The base that the direct ridge corrects.
 MIXED = Profile((1, 2, 3, 7, 14), (0.35, 0.2, 0.1, 0.25, 0.1))
+YESTERDAY = Profile((1,), (1.0,))
+SAME_WEEKDAY = Profile((7,), (1.0,))

@@ -8,47 +8,48 @@ import numpy as np
 
 from analytics.forecast.history import FloatArray, History, IntArray
 from analytics.forecast.member import Formula, targets
-from analytics.forecast.profile import WEEK, WEEKDAY, Profile, from_root, roots_of
+from analytics.forecast.profile import SAME_WEEKDAY, WEEK, WEEKDAY, YESTERDAY, Profile, from_root, roots_of
 from analytics.forecast.windows import nearest_mean
 
-#: How long a deviation from the profile lasts that was seen over half an hour, three hours: measured on tuning series.
-FAST_DECAY_HOURS, SLOW_DECAY_HOURS = 1.0, 6.0
+FOR_GOOD = float("inf")
+STEP, HALF_HOUR, THREE_HOURS, DAY = 1, 1_800, 10_800, 86_400
 
 
 @dataclass(frozen=True, slots=True)
 class ProfileLevel(Formula):
     """A profile plus the recent deviation from it, in square roots.
 
-    `follow` is "never" (the bare profile), "damped" (deviations of the last half hour and three hours fade, the last
-    day's stays) or "always" (the last three hours' deviation stays for good).
+    `follow` lists (window in seconds, hours until a third of it is left), shortest window first: what the shorter
+    window shows beyond the next longer one fades at its pace. Decays were chosen on the tuning series. Beyond
+    `until_seconds` the member has nothing to say.
     """
 
     name: str
     profile: Profile
-    follow: str = "damped"
+    follow: tuple[tuple[float, float], ...] = ()
+    until_seconds: float = FOR_GOOD
 
     def paths(self, history: History, origins: IntArray, leads: IntArray) -> FloatArray:
         """Return the moved profile."""
         roots = roots_of(history)
-        base = self.profile.at(roots, targets(origins, leads), leads[None, :])
-        if self.follow == "never" or len(history) == 0:
-            return from_root(base)
-        every = np.arange(len(history), dtype=np.int64)
-        deviation = roots.plain - self.profile.at(roots, every, np.ones(1, dtype=np.int64))
-        hours = [_level(deviation, origins, history, seconds) for seconds in (1800, 3 * 3600, 86_400)]
-        half_hour, three_hours, day = (level[:, None] for level in hours)
-        if self.follow == "always":
-            return from_root(base + three_hours)
-        ahead = leads[None, :] * history.step_seconds / 3600
-        fast, slow = np.exp(-ahead / FAST_DECAY_HOURS), np.exp(-ahead / SLOW_DECAY_HOURS)
-        return from_root(base + fast * (half_hour - three_hours) + slow * (three_hours - day) + day)
+        path = self.profile.at(roots, targets(origins, leads), leads[None, :])
+        if self.follow and len(history):
+            every = np.arange(len(history), dtype=np.int64)
+            deviation = roots.plain - self.profile.at(roots, every, np.ones(1, dtype=np.int64))
+            levels = [nearest_mean(deviation, origins, history.steps(window)) for window, _ in self.follow]
+            known = [np.nan_to_num(level) for level in levels] + [np.zeros(len(origins))]
+            hours = leads * history.step_seconds / 3600
+            for place, (_, pace) in enumerate(self.follow):
+                path = path + (known[place] - known[place + 1])[:, None] * np.exp(-hours / pace)[None, :]
+        demand = from_root(path)
+        demand[:, leads * history.step_seconds > self.until_seconds] = np.nan
+        return demand
 
 
-def _level(deviation: FloatArray, origins: IntArray, history: History, seconds: float) -> FloatArray:
-    return np.nan_to_num(nearest_mean(deviation, origins, history.steps(seconds)))
-
-
-WEEK_PROFILE = ProfileLevel("week_profile", WEEK, "never")
-WEEKDAY_PROFILE = ProfileLevel("weekday_profile", WEEKDAY, "never")
-PROFILE_LEVEL = ProfileLevel("profile_level", WEEK, "damped")
-PROFILE_FOLLOW = ProfileLevel("profile_follow", WEEK, "always")
+WEEK_PROFILE = ProfileLevel("week_profile", WEEK)
+WEEKDAY_PROFILE = ProfileLevel("weekday_profile", WEEKDAY)
+PROFILE_LEVEL = ProfileLevel("profile_level", WEEK, ((HALF_HOUR, 1.0), (THREE_HOURS, 6.0), (DAY, FOR_GOOD)))
+PROFILE_FOLLOW = ProfileLevel("profile_follow", WEEK, ((THREE_HOURS, FOR_GOOD),))
+YESTERDAY_LEVEL = ProfileLevel("yesterday_level", YESTERDAY, ((STEP, 3.0),))
+WEEK_STEP = ProfileLevel("week_step", WEEK, ((STEP, 3.0),), THREE_HOURS)
+WEEKDAY_STEP = ProfileLevel("weekday_step", SAME_WEEKDAY, ((STEP, 3.0),), THREE_HOURS)

@@ -12,7 +12,15 @@ from analytics.forecast.fourier_ridge import FOURIER_RIDGE
 from analytics.forecast.hist_gradient import HIST_GRADIENT
 from analytics.forecast.levels import LAST, LAST_DAY, LAST_HOUR
 from analytics.forecast.member import Member
-from analytics.forecast.profile_level import PROFILE_FOLLOW, PROFILE_LEVEL, WEEK_PROFILE, WEEKDAY_PROFILE
+from analytics.forecast.profile_level import (
+    PROFILE_FOLLOW,
+    PROFILE_LEVEL,
+    WEEK_PROFILE,
+    WEEK_STEP,
+    WEEKDAY_PROFILE,
+    WEEKDAY_STEP,
+    YESTERDAY_LEVEL,
+)
 from analytics.forecast.seasonal_naive import NAIVE_DAY, NAIVE_WEEK
 from signals.errors import UnknownNameError
 
@@ -20,7 +28,7 @@ BLEND = Blend(
     "blend",
     (
         LAST, LAST_HOUR, LAST_DAY, NAIVE_DAY, NAIVE_WEEK, WEEK_PROFILE, WEEKDAY_PROFILE, PROFILE_LEVEL, PROFILE_FOLLOW,
-        RIDGE_FREE, RIDGE_TIED,
+        YESTERDAY_LEVEL, WEEK_STEP, WEEKDAY_STEP, RIDGE_FREE, RIDGE_TIED, FOURIER_RIDGE,
     ),
 )  # fmt: skip
 
