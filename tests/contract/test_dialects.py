@@ -26,11 +26,11 @@ def parse(text: str) -> Page:
     return PageParser().parse(text)
 
 
-def page_of(dialect: Dialect, amount: float = 3.0) -> str:
-    """Return a page on which every rule of a dialect finds its first alias."""
+def page_of(dialect: Dialect, alias: int = 0, amount: float = 3.0) -> str:
+    """Return a page on which every rule of a dialect finds one alias: the last one where it has not so many."""
     shown: dict[str, str] = {}
     for rule in dialect.rules:
-        raw = rule.raw[0]
+        raw = rule.raw[min(alias, len(rule.raw) - 1)]
         name = raw.partition("{")[0]
         wanted = {label: values[0] for label, values in (*selector(raw)[1], *rule.where.items())}
         labels = {label: "x" if value == "*" else value for label, value in wanted.items() if value}
@@ -125,6 +125,25 @@ def test_half_a_page_gives_what_it_has_and_names_the_torn_line(engine: str, name
     reader = PageReader(DIALECTS[engine], "m")
     assert reader.read(page).engine == engine
     assert len(page.layout.errors) <= 1
+
+
+OTHER_NAMES = [
+    (engine, alias)
+    for engine, dialect in DIALECTS.items()
+    for alias in range(1, max(len(rule.raw) for rule in dialect.rules))
+]
+
+
+@pytest.mark.parametrize(("engine", "alias"), OTHER_NAMES)
+def test_every_other_name_of_a_signal_is_read_too(engine: str, alias: int) -> None:
+    dialect = DIALECTS[engine]
+    reading = PageReader(dialect, "m").read(parse(page_of(dialect, alias)))
+    said = {signal for found in reading.readings for signal, _ in found.gauges}
+    for found in reading.readings:
+        said |= {counter.signal for counter in found.shape.counters}
+        said |= {histogram.signal for histogram in found.shape.histograms}
+    wanted = {rule.signal for rule in dialect.rules if rule.kind not in (INFO, VALUE) and not rule.unless}
+    assert wanted - said == set()
 
 
 @pytest.mark.parametrize("dialect", DIALECTS.values(), ids=DIALECTS)
