@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Protocol
+from urllib.parse import urlencode
 
 import httpx
 
@@ -24,12 +25,11 @@ PATHS = {
     "explain": "/api/v1/explain",
     "forecast": "/api/v1/forecast",
     "scale": "/api/v1/recommendations",
-    "plan": "/api/v1/plans",
     "compare": "/api/v1/compare",
     "cost": "/api/v1/cost",
 }
 #: Answers that the server does not serve under questions.QUESTIONS names.
-ANSWERS = {**QUESTIONS, "compare": "compare:compare", "cost": "cost:cost"}
+ANSWERS = {**QUESTIONS, "backtest": "forecast:backtest", "cost": "cost:cost"}
 
 
 class Place(Protocol):
@@ -84,13 +84,17 @@ class UrlPlace:
         path = PATHS.get(question)
         if question == "request":
             path = f"/api/v1/requests/{query.pop('request_id')}"
-        elif question == "plan":
-            path = f"/api/v1/plans/{query.pop('name')}"
         if path is None:
             raise ConfigError(f"{question} is answered from a store file only: use --db")
         if self._now is not None:
             query["now"] = self._now
         return self.call("GET", path, params=query)
+
+    def plan(self, name: str, settings: Mapping[str, str], model: str | None) -> dict[str, object]:
+        """Return one plan; each setting is a parameter of its own."""
+        pairs = [("set", f"{key}={value}") for key, value in settings.items()]
+        pairs += [(key, value) for key, value in (("model", model), ("now", self._now)) if value]
+        return self.call("GET", f"/api/v1/plans/{name}?{urlencode(pairs)}")
 
     def sql(self, query: str, max_rows: int | None) -> dict[str, object]:
         body: dict[str, object] = {"query": query}

@@ -1,0 +1,97 @@
+"""Commands for operators: make a token, examine an installation."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import shutil
+import sys
+from pathlib import Path
+
+import click
+import httpx
+
+from collector.cli.options import option
+from collector.cli.place import serving_url
+from collector.security.tokens import SCOPES, entry, new_token
+from collector.store.open import open_readonly
+from signals.errors import SloscopeError
+
+#: Packages that the server needs, and what for.
+NEEDED = {"duckdb": "the store", "fastapi": "HTTP", "uvicorn": "HTTP", "sklearn": "forecasts", "pyarrow": "the store"}
+OURS = ("signals", "agent", "analytics", "collector", "dashboard")
+
+
+@click.command()
+@click.option("--scope", "scopes", multiple=True, type=click.Choice(SCOPES), required=True, help="may be repeated")
+@click.argument("name")
+def token(name: str, scopes: tuple[str, ...]) -> None:
+    """Make a bearer token: the entry for the token file on stdout, the token itself on stderr, once.
+
+    Example: sloscope token rack-7 --scope ingest >> tokens.yaml
+    """
+    secret = new_token()
+    click.echo(entry(name, secret, scopes), nl=False)
+    click.echo(f"token of {name} (shown once, keep it in a file): {secret}", err=True)
+
+
+@click.command()
+@option("--db", type=click.Path(path_type=Path, dir_okay=False), help="store to examine")
+@option("--url", help="collector to examine")
+def doctor(db: Path | None, url: str | None) -> None:
+    """Examine an installation, a store and a collector; say what to mend. Exit 1 when something is wrong."""
+    findings = [*_packages(), *(_store(db) if db else ()), *(_server(url) if url else ())]
+    for good, line in findings:
+        click.echo(f"{'ok  ' if good else 'BAD '} {line}")
+    if not all(good for good, _ in findings):
+        raise click.exceptions.Exit(1)
+
+
+def _packages() -> list[tuple[bool, str]]:
+    found = [(sys.version_info >= (3, 11), f"Python {sys.version.split()[0]}, needed: 3.11 or newer")]
+    owners = importlib.metadata.packages_distributions()
+    for name, purpose in NEEDED.items():
+        there = name in owners
+        found.append((there, f"{name} for {purpose}" + ("" if there else ": pip install 'sloscope[server]'")))
+    for name in OURS:
+        others = sorted(set(owners.get(name, [])) - {"sloscope"})
+        if others:
+            found.append(
+                (False, f"package {name} is also installed by {', '.join(others)}: use an environment of its own")
+            )
+    return found
+
+
+def _store(db: Path) -> list[tuple[bool, str]]:
+    served = serving_url(db)
+    if served is not None:
+        return [(True, f"{db} is served at {served}"), *_server(served)]
+    if not db.exists():
+        return [(False, f"{db} does not exist")]
+    free = shutil.disk_usage(db.parent or Path()).free
+    found = [(free > 1_000_000_000, f"{free / 1e9:.1f} GB free beside the store")]
+    try:
+        with open_readonly(db) as connection:
+            newest, quality = connection.execute(
+                "select (select max(ts) from engine_samples), (select count(*) from data_quality)"
+            ).fetchall()[0]
+        found.append((newest is not None, f"newest sample: {newest or 'none'}"))
+        found.append((True, f"{quality} kinds of data faults recorded (view data_quality)"))
+    except SloscopeError as error:
+        found.append((False, error.message))
+    return found
+
+
+def _server(url: str) -> list[tuple[bool, str]]:
+    try:
+        answer = httpx.get(f"{url.rstrip('/')}/readyz", timeout=5.0)
+    except httpx.HTTPError as error:
+        return [(False, f"{url} does not answer: {error}")]
+    try:
+        checks = answer.json().get("checks", [])
+    except ValueError:
+        return [(False, f"{url} is no sloscope collector: {answer.status_code}")]
+    if isinstance(checks, dict):
+        checks = [
+            {"name": name, **(check if isinstance(check, dict) else {"ok": check})} for name, check in checks.items()
+        ]
+    return [(bool(check.get("ok")), f"{check.get('name')}: {check.get('detail', '')}") for check in checks]

@@ -1,0 +1,94 @@
+"""Reads what `replay` needs: arrivals from a trace or a store, a fleet, objectives; hands them to the answer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import yaml
+
+from collector.sqlguard.formats import plain
+from collector.store.open import open_readonly
+from collector.store.reader import DuckReader
+from signals.errors import ConfigError, InputError, NotEnoughDataError, nearest
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    from analytics.replay.scorecard import Fleet, Objective
+
+
+def run_replay(
+    db: Path | None,
+    days: float,
+    model: str | None,
+    fleet: Path | None,
+    objectives: Path | None,
+    policies: str,
+    cold_start: float | None,
+    trace: Path | None,
+) -> dict[str, object]:
+    """Return the scorecard of the policies. ConfigError when neither or both of trace and store are given."""
+    from analytics.replay.scorecard import Fleet, Objective
+    from collector.answers.replay import USUAL, from_columns, recorded, replay
+
+    if (db is None) == (trace is None):
+        raise ConfigError("say what to replay: a TRACE file, or --db FILE with its own arrivals")
+    named: dict[str, object] = {}
+    if trace is not None:
+        load = from_columns(_trace(trace))
+    else:
+        assert db is not None
+        with open_readonly(db) as connection:
+            reader = DuckReader(connection)
+            now = reader.newest()
+            if now is None:
+                raise NotEnoughDataError(f"{db} holds no request yet")
+            named["model"], load = recorded(reader, now, days=days, model=model)
+    answer = replay(
+        load,
+        fleet=Fleet() if fleet is None else _fleet(fleet, Fleet()),
+        objective=_objective(objectives, Objective()),
+        policies=[name.strip() for name in policies.split(",") if name.strip()] or USUAL,
+        cold_start_seconds=180.0 if cold_start is None else cold_start,
+    )
+    return {key: plain(value) for key, value in {**answer, **named}.items()}
+
+
+def _trace(path: Path) -> dict[str, npt.NDArray[np.generic]]:
+    from collector.importer.tables import read_arrivals, read_table
+
+    found = read_arrivals(path, None)
+    table = read_table(path, "arrivals", None).table if found is None else found[0].table
+    return {name: table.column(name).to_numpy() for name in table.column_names if name != "prefix_hashes"}
+
+
+def _fleet(path: Path, default: Fleet) -> Fleet:
+    """Return the fleet of a YAML file; unknown keys name the nearest known one."""
+    content = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
+    if not isinstance(content, Mapping):
+        raise InputError(f"{path}: expected keys and values")
+    known = [field.name for field in fields(default)]
+    faults = [f"{path}: unknown key {key!r}{nearest(str(key), known)}" for key in content if key not in known]
+    if faults:
+        raise ConfigError("the fleet file has faults:", faults)
+    return replace(default, **content)
+
+
+def _objective(folder: Path | None, default: Objective) -> Objective:
+    """Return the TTFT and TPOT limits of the first objective that has them."""
+    if folder is None:
+        return default
+    from collector.answers.objective_files import load_objectives
+
+    for one in load_objectives(folder):
+        limits = {limit.metric: limit.at_most_seconds for limit in one.thresholds}
+        if limits.get("ttft_seconds") is not None:
+            changes = {"ttft_seconds": limits["ttft_seconds"], "target": one.target}
+            if limits.get("tpot_seconds") is not None:
+                changes["tpot_seconds"] = limits["tpot_seconds"]
+            return replace(default, **changes)
+    raise ConfigError(f"{folder}: no objective limits the time to first token")
