@@ -95,8 +95,7 @@ class Compiler:
         amounts = []
         for rule in self._dialect.rules:
             if rule.kind == INFO:
-                for place in self._places(rule, families, layout):
-                    facts.update(_facts(rule, layout.series[place]))
+                facts.update(_facts(rule, [layout.series[place] for place in self._places(rule, families, layout)]))
             elif rule.kind == VALUE and (places := self._places(rule, families, layout)):
                 amounts.append((rule.signal, tuple(places)))
         start = next((i for i, s in enumerate(layout.series) if s.name == "process_start_time_seconds"), None)
@@ -357,9 +356,19 @@ def _names_plan(rule: Rule, attributes: Attributes, members: list[int], layout: 
     return GaugePlan((rule.signal, attributes), tuple(members), "newest", 1.0, None, counts)
 
 
-def _facts(rule: Rule, series: Series) -> dict[str, str]:
-    return {
-        fact: series.labels[label]
-        for label, fact in rule.facts.items()
-        if series.labels.get(label) is not None and series.labels[label] not in NOT_A_VALUE
-    }
+def _facts(rule: Rule, members: list[Series]) -> dict[str, str]:
+    """Return the facts in the labels of an info family; ranks that differ add up where the rule says so."""
+    found: dict[str, list[str]] = {}
+    for series in members:
+        for label, fact in rule.facts.items():
+            value = series.labels.get(label, "")
+            if value not in NOT_A_VALUE:
+                found.setdefault(fact, []).append(value)
+    return {fact: _total(values) if fact in rule.adds else values[-1] for fact, values in found.items()}
+
+
+def _total(values: list[str]) -> str:
+    try:
+        return f"{sum(map(float, values)):.15g}" if len(values) > 1 else values[0]
+    except ValueError:
+        return values[-1]

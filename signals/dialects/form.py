@@ -33,6 +33,7 @@ class Rule:
     over: how a gauge's ranks become one number: sum, mean, max, first; a counter's: sum or mean.
     scale: factor to base units. floor, ceiling: values below the one or from the other up are sentinels for missing.
     sum_as, count_as: canonical counters fed by a histogram's sum and count.
+    facts: label → fact. adds: facts that are added up over ranks.
     unless: families; a page that has one of them says it better and the rule is skipped.
     every_rank: add up the ranks that repeat other counts too: each reports a share of this one.
     expected: `check` reports it as missing when the page lacks it, unless the page's role is in `absent_on`.
@@ -55,6 +56,7 @@ class Rule:
     unless: tuple[str, ...] = ()
     ceiling: float | None = None
     absent_on: tuple[str, ...] = ()
+    adds: tuple[str, ...] = ()
 
 
 def _no_halves(_spans: Iterable[Span]) -> list[RequestHalf]:

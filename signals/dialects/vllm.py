@@ -81,7 +81,8 @@ RULES: tuple[Rule, ...] = (
     Rule("cache_config", ("vllm:cache_config_info",), INFO, facts={"kv_cache_size_tokens": "kv_capacity_tokens",
          "block_size": "block_tokens", "num_gpu_blocks": "kv_blocks", "cache_dtype": "kv_dtype",
          "enable_prefix_caching": "prefix_caching", "gpu_memory_utilization": "gpu_memory_utilization",
-         "kv_cache_max_concurrency": "kv_max_concurrency"}),
+         "kv_cache_max_concurrency": "kv_max_concurrency"},
+         adds=("kv_capacity_tokens", "kv_blocks", "kv_max_concurrency")),
 )  # fmt: skip
 
 #: Families that are known and say nothing that a canonical signal needs; a trailing * stands for any rest.

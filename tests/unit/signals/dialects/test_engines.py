@@ -20,6 +20,15 @@ def test_vllm_tells_its_capacity() -> None:
     assert facts["prefix_caching"] == "True"
 
 
+def test_the_capacity_of_data_parallel_engines_adds_up_and_their_block_size_does_not() -> None:
+    text = 'vllm:num_requests_running{engine="0",model_name="m"} 1\n' + "".join(
+        f'vllm:cache_config_info{{block_size="16",engine="{k}",kv_cache_size_tokens="10240",num_gpu_blocks="640"}} 1\n'
+        for k in range(2)
+    )
+    facts = read("vllm", text).facts
+    assert (facts["kv_capacity_tokens"], facts["kv_blocks"], facts["block_tokens"]) == ("20480", "1280", "16")
+
+
 def test_vllm_knows_when_its_process_started_only_with_one_process() -> None:
     assert read("vllm", pages.read("vllm-0172")).process_start is not None
     assert read("vllm", pages.read("vllm-2api")).process_start is None
