@@ -86,9 +86,12 @@ def _objective(folder: Path | None, default: Objective) -> Objective:
 
     for one in load_objectives(folder):
         limits = {limit.metric: limit.at_most_seconds for limit in one.thresholds}
-        if limits.get("ttft_seconds") is not None:
-            changes = {"ttft_seconds": limits["ttft_seconds"], "target": one.target}
-            if limits.get("tpot_seconds") is not None:
-                changes["tpot_seconds"] = limits["tpot_seconds"]
-            return replace(default, **changes)
+        ttft, tpot = limits.get("ttft_seconds"), limits.get("tpot_seconds")
+        if ttft is not None:
+            return replace(
+                default,
+                ttft_seconds=ttft,
+                target=one.target,
+                tpot_seconds=default.tpot_seconds if tpot is None else tpot,
+            )
     raise ConfigError(f"{folder}: no objective limits the time to first token")

@@ -80,7 +80,7 @@ def _read(path: Path, view: View, wanted: dict[str, str], start: datetime | None
     with duckdb.connect() as connection:
         connection.execute("set TimeZone = 'UTC'")
         try:
-            table: pa.Table = connection.execute(statement, params).to_arrow_table()
+            table: pa.Table = connection.sql(statement, params=params).to_arrow_table()
         except duckdb.Error as error:
             raise InputError(f"{path}: {str(error).splitlines()[0]}") from error
     for column in view.columns:
