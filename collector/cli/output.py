@@ -76,7 +76,7 @@ def cell(value: object) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, float):
-        return f"{value:.4g}"
+        return f"{value:.0f}" if value.is_integer() and abs(value) < 1e15 else f"{value:.4g}"
     if isinstance(value, Mapping):
         return " ".join(f"{key}={cell(item)}" for key, item in value.items() if item is not None)
     if isinstance(value, list):

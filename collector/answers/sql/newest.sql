@@ -7,4 +7,5 @@ from (
     union all select max(ts) as ts from gpu_samples
     union all select max(ts) as ts from host_samples
     union all select max(ts) as ts from signal_samples
+    union all select max(ts) as ts from arrivals
 )
