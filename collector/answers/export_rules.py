@@ -14,10 +14,11 @@ from analytics.slo import BurnRule, Objective
 from analytics.slo.alerting import GUARD_Z
 from collector.answers.windows import rules_of, window_name
 
-#: Counters of good and bad events by objective and scope, on this server's /metrics.
+#: Counters of good and bad events by objective and scope, and 1 where there is no data, on this server's /metrics.
 GOOD_SERIES = "sloscope_objective_good_total"
 BAD_SERIES = "sloscope_objective_bad_total"
-#: Nothing counted for this long, although it was before, is a fault of its own.
+BLIND_SERIES = "sloscope_objective_blind"
+#: A server that says nothing for this long is a fault of its own.
 SILENCE = "10m"
 
 
@@ -86,14 +87,12 @@ def _alert(objective: Objective, rule: BurnRule) -> dict[str, object]:
 
 
 def _no_data(objective: Objective) -> dict[str, object]:
-    name = _quoted(objective.name)
+    chosen = f'{{objective="{_quoted(objective.name)}"}}'
     return {
         "alert": "SloscopeNoData",
-        "expr": f'absent_over_time({GOOD_SERIES}{{objective="{name}"}}[{SILENCE}])',
+        "expr": f"{BLIND_SERIES}{chosen} == 1\nor absent_over_time({BLIND_SERIES}{chosen}[{SILENCE}])",
         "labels": {"severity": "ticket", "objective": _literal(objective.name)},
-        "annotations": {
-            "summary": f"{_literal(objective.name)}: nothing was counted for {SILENCE}; no data is not good news"
-        },
+        "annotations": {"summary": f"{_literal(objective.name)}: no data; no data is not good news"},
     }
 
 

@@ -89,7 +89,7 @@ def exposition(parts: Services) -> str:
         families.setdefault(name, []).append((f"{{{text}}}" if text else "", value))
     for name, samples in families.items():
         lines += _family(f"{name}_total", "counter", f"{name.replace('_', ' ')} since the start", samples)
-    return "\n".join(lines) + "\n"
+    return "\n".join(lines) + "\n" + "".join(parts.published.values())
 
 
 def _family(name: str, kind: str, help_: str, samples: list[tuple[str, float]]) -> list[str]:

@@ -42,6 +42,8 @@ class Services:
     counters: Counters = field(default_factory=Counters)
     metrics: MetricsReceiver = field(default_factory=MetricsReceiver)
     assembly: Assembly = field(default_factory=Assembly)
+    #: Text that jobs add to /metrics, by job.
+    published: dict[str, str] = field(default_factory=dict)
 
     @property
     def limits(self) -> BodyLimits:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import httpx
 
@@ -15,6 +16,10 @@ from collector.answers.alerts import AlertBook, AlertRound, advance_alerts, find
 from collector.api.inputs import configured_objectives
 from collector.api.services import Services
 from signals.errors import UnreachableError
+
+if TYPE_CHECKING:
+    from analytics.slo import Objective
+    from collector.answers.objective_series import ObjectiveSeries
 
 log = logging.getLogger(__name__)
 TIMEOUT_SECONDS = 5.0
@@ -29,6 +34,7 @@ class AlertSender:
     parts: Services
     book: AlertBook = field(default_factory=AlertBook)
     last: AlertRound | None = None
+    _series: ObjectiveSeries | None = None
 
     def run(self) -> None:
         """Look, and send what has to be said. UnreachableError names every receiver that did not take it."""
@@ -39,6 +45,7 @@ class AlertSender:
         answer = status(self.parts.store.reader(), now, objectives=objectives, raw_window=RAW_WINDOW)
         found = answer.get("objectives")
         rows = [row for row in found if isinstance(row, Mapping)] if isinstance(found, list) else []
+        self._publish(objectives, rows, now)
         alerts = find_alerts(
             rows, explanations=self._explained(rows, now), dashboard_url=self.parts.config.dashboard_url
         )
@@ -48,6 +55,16 @@ class AlertSender:
         self.book = this_round.book
         if faults:
             raise UnreachableError("; ".join(faults))
+
+    def _publish(self, objectives: Sequence[Objective] | None, rows: list[Mapping[str, object]], now: datetime) -> None:
+        """Put the series that exported Prometheus rules read on this server's /metrics."""
+        from analytics.slo import default_objective
+        from collector.answers.objective_series import ObjectiveSeries
+
+        if self._series is None:
+            self._series = ObjectiveSeries(now.replace(second=0, microsecond=0))
+        wanted = objectives or (default_objective(),)
+        self.parts.published["objectives"] = self._series.page(self.parts.store.reader(), wanted, rows)
 
     def _explained(self, rows: list[Mapping[str, object]], now: datetime) -> dict[str, Mapping[str, object]]:
         """Explain the models whose objective fires for the first time: the page carries the top cause."""

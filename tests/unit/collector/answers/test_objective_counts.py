@@ -7,10 +7,11 @@ from datetime import UTC, datetime, timedelta
 import duckdb
 import numpy as np
 import pytest
+from prometheus_client.parser import text_string_to_metric_families
 
 from analytics.slo import Objective, Threshold
 from collector.answers.objective_counts import objective_counts
-from collector.answers.objective_series import objective_series
+from collector.answers.objective_series import ObjectiveSeries
 from collector.store.reader import Columns, DuckReader
 from signals.views import OBJECTIVE_COUNTS
 from tests.support.public_store import public_store
@@ -110,12 +111,17 @@ def test_counters_for_prometheus_begin_with_the_server(store: duckdb.DuckDBPyCon
             store, "objective_counts", minute, objective="o", revision=objective.revision, good=good, bad=1,
             excluded=0, unattributed_bad=0, exact=True,
         )  # fmt: skip
-    found = objective_series(DuckReader(store), [objective], HOUR + timedelta(minutes=5))
-    labels = (("objective", "o"), ("model", "m"))
-    assert [(one.name, one.labels, one.value) for one in found] == [
-        ("sloscope_objective_good_total", labels, 8),
-        ("sloscope_objective_bad_total", labels, 2),
-    ]
+    series = ObjectiveSeries(HOUR + timedelta(minutes=5))
+    rows = [{"objective": "o", "model": "m", "state": "no_data"}]
+    page = series.page(DuckReader(store), [objective], rows)
+    families = {family.name: family.samples for family in text_string_to_metric_families(page)}
+    assert {name: [(sample.labels, sample.value) for sample in samples] for name, samples in families.items()} == {
+        "sloscope_objective_good": [({"objective": "o", "model": "m"}, 8.0)],
+        "sloscope_objective_bad": [({"objective": "o", "model": "m"}, 2.0)],
+        "sloscope_objective_blind": [({"objective": "o", "model": "m"}, 1.0)],
+    }
+    store.execute("update objective_counts set good = 1").fetchall()
+    assert 'sloscope_objective_good_total{objective="o",model="m"} 8' in series.page(DuckReader(store), [objective], [])
 
 
 def stops(store: duckdb.DuckDBPyConnection, late: int) -> None:
