@@ -14,7 +14,7 @@ One YAML file, `/etc/sloscope/agent.yaml` unless `--config` or `SLOSCOPE_CONFIG`
 default: a file with one target and a collector is complete.
 
 ```yaml
-collector: {url: http://collector:8080, token_file: /etc/sloscope/token}
+collector: {url: http://collector:4320, token_file: /etc/sloscope/token}
 targets:
   - {url: http://127.0.0.1:8000, pool: chat, region: eu-west}
 ```
