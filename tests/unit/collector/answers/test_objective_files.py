@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import random
+import re
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
+import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analytics.slo import BurnRule, Threshold
+from analytics.slo import DIMENSIONS, METRICS, BurnRule, Threshold
 from analytics.slo.openslo import PRESETS, read_documents
+from analytics.slo.openslo.schema import ANNOTATIONS, SOURCE_SPEC
 from collector.answers.objective_files import load_objectives, read_objectives
 from signals.errors import ConfigError, InputError
+from signals.lengths import LENGTH_BUCKETS
 
 ROOT = Path(__file__).parents[4]
 SAMPLES = ROOT / "sample_data" / "objectives"
@@ -139,3 +143,40 @@ def test_no_text_at_all_makes_a_traceback(noise: bytes, seed: int) -> None:
     for body in (noise, bytes(text)):
         for fault in read_documents([("o", body)]).faults:
             assert str(fault).startswith("o:")
+
+
+def test_the_guide_names_every_metric_dimension_length_and_annotation() -> None:
+    guides = "".join((ROOT / "docs" / "how-to" / f"{name}.md").read_text() for name in ("write-objectives", "alerting"))
+    for word in (*METRICS, *DIMENSIONS, *LENGTH_BUCKETS, *ANNOTATIONS, *SOURCE_SPEC.keys):
+        assert word in guides, word
+
+
+def test_every_document_in_the_guides_is_valid() -> None:
+    for name in ("write-objectives", "alerting"):
+        text = (ROOT / "docs" / "how-to" / f"{name}.md").read_text()
+        for block in re.findall(r"```yaml\n(.*?)```", text, re.S):
+            if "apiVersion" in block:
+                found = [fault for fault in faults(block) if "no objective is called" not in fault]
+                assert found == []
+            else:
+                assert yaml.safe_load(block)
+
+
+def test_the_good_and_total_of_the_guide_make_an_indicator() -> None:
+    text = (ROOT / "docs" / "how-to" / "write-objectives.md").read_text()
+    block = next(one for one in re.findall(r"```yaml\n(.*?)```", text, re.S) if one.startswith("good:"))
+    slo = {
+        "apiVersion": "openslo/v1",
+        "kind": "SLO",
+        "metadata": {"name": "guide"},
+        "spec": {
+            "service": "chat",
+            "indicator": {"spec": {"ratioMetric": yaml.safe_load(block)}},
+            "timeWindow": [{"duration": "28d", "isRolling": True}],
+            "budgetingMethod": "Occurrences",
+            "objectives": [{"target": 0.99}],
+        },
+    }
+    (objective,) = read_documents([("guide", yaml.safe_dump(slo))]).objectives
+    assert objective.only == {"tenant": ("acme", "globex")}
+    assert objective.by == ("model", "length_bucket")
