@@ -66,7 +66,7 @@ def cost(
     """
     closes = end or now
     opens = start or closes - WINDOW
-    known = (*prices, *prices_of(pools))
+    known = tuple(dict.fromkeys((*prices, *prices_of(pools))))
     lives = _lives(reader, opens, closes, pools)
     spends = spend_of(lives, known)
     usages, without_cached = _usages(reader, opens, closes, objective or default_objective())

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from analytics.scaling import Pool
 from analytics.slo.cost import (
     Life,
     Price,
@@ -21,7 +22,7 @@ from analytics.slo.cost import (
     to_cents,
     usd_per_mtok,
 )
-from collector.answers.cost import cost
+from collector.answers.cost import cost, prices_of
 from collector.store.reader import DuckReader
 from tests.support.public_store import public_store
 
@@ -70,6 +71,13 @@ def test_a_new_price_holds_from_its_date_on() -> None:
     life = Life("i", "m", NOW - DAY, NOW, gpus=1)
     (spend,) = spend_of([life], (Price(2.0), Price(4.0, since=NOW - timedelta(hours=6))))
     assert spend.usd == pytest.approx(18 * 2 + 6 * 4)
+
+
+def test_a_price_given_twice_is_shown_once(store: duckdb.DuckDBPyConnection) -> None:
+    pools = (Pool("p", "m", gpus_per_instance=4, usd_per_gpu_hour=2.0, price_since="2026-01-01"),)
+    found = cost(DuckReader(store), NOW, pools=pools, prices=prices_of(pools))
+    assert [(one["usd_per_gpu_hour"], one["since"]) for one in found["prices"]] == [(2.0, "2026-01-01T00:00:00Z")]
+    assert found["models"][0]["usd"] == 192.0
 
 
 def test_the_most_specific_price_wins_and_unpriced_hours_are_told() -> None:
