@@ -15,6 +15,8 @@ SCAN_THRESHOLD = 12.0
 WINDOW_Z = 4.0
 #: A rise in the bad share below this factor is not worth waking anybody for.
 SMALLEST_RATIO = 1.5
+#: A share of tokens (cache misses, refused drafts) is high to begin with; there a tenth more counts.
+SMALLEST_TOKEN_RATIO = 1.1
 #: Nor is one of fewer bad events than this.
 SMALLEST_EXCESS = 5.0
 #: Drop of the log-likelihood ratio that bounds a 95 % interval of the onset (half of chi-square's 3.84).
@@ -64,7 +66,9 @@ def overdispersion(total: FloatArray, bad: FloatArray) -> float:
     return float(np.clip(residual.sum() / (used.sum() - 1), *OVERDISPERSION_BOUNDS))
 
 
-def compare(before: tuple[float, float], during: tuple[float, float], dispersion: float) -> Change:
+def compare(
+    before: tuple[float, float], during: tuple[float, float], dispersion: float, smallest_ratio: float = SMALLEST_RATIO
+) -> Change:
     """Test (total, bad) before against during by a two-proportion z with overdispersion."""
     n0, b0 = before
     n1, b1 = during
@@ -74,11 +78,17 @@ def compare(before: tuple[float, float], during: tuple[float, float], dispersion
     variance = dispersion * pooled * (1 - pooled) * (1 / max(n0, 1.0) + 1 / max(n1, 1.0))
     z = (p1 - p0) / np.sqrt(max(variance, 1e-12))
     excess = b1 - n1 * p0
-    strong = z >= WINDOW_Z and p1 >= SMALLEST_RATIO * p0 and excess >= SMALLEST_EXCESS
+    strong = z >= WINDOW_Z and p1 >= smallest_ratio * p0 and excess >= SMALLEST_EXCESS
     return Change(p0, p1, excess, float(z), dispersion, bool(strong))
 
 
-def scan(total: FloatArray, bad: FloatArray, dispersion: float, within: tuple[int, int] | None = None) -> Spike | None:
+def scan(
+    total: FloatArray,
+    bad: FloatArray,
+    dispersion: float,
+    within: tuple[int, int] | None = None,
+    smallest_ratio: float = SMALLEST_RATIO,
+) -> Spike | None:
     """Return the interval of steps whose bad share rose most significantly, or None; `within` bounds the search."""
     low, high = within or (0, len(total))
     n, b = np.concatenate([[0.0], np.cumsum(total)]), np.concatenate([[0.0], np.cumsum(bad)])
@@ -90,7 +100,7 @@ def scan(total: FloatArray, bad: FloatArray, dispersion: float, within: tuple[in
     n0, b0 = n[-1] - n1, b[-1] - b1
     ratio = _likelihood(n1, b1, n0, b0) / dispersion
     p1, p0 = b1 / np.maximum(n1, 1.0), (b0 + 0.5) / (n0 + 1.0)
-    allowed = (ends[None, :] > starts[:, None]) & (p1 >= SMALLEST_RATIO * p0) & (b1 - n1 * p0 >= SMALLEST_EXCESS)
+    allowed = (ends[None, :] > starts[:, None]) & (p1 >= smallest_ratio * p0) & (b1 - n1 * p0 >= SMALLEST_EXCESS)
     # An incident is the exception in time: what fills most of the record is the record's own level.
     length = ends[None, :] - starts[:, None]
     ratio = np.where(allowed & (length < LONGEST_SHARE * len(total)), ratio, -np.inf)
@@ -109,13 +119,18 @@ def scan(total: FloatArray, bad: FloatArray, dispersion: float, within: tuple[in
 
 
 def spikes(
-    total: FloatArray, bad: FloatArray, dispersion: float, within: tuple[int, int] | None = None, most: int = 5
+    total: FloatArray,
+    bad: FloatArray,
+    dispersion: float,
+    within: tuple[int, int] | None = None,
+    smallest_ratio: float = SMALLEST_RATIO,
+    most: int = 5,
 ) -> list[Spike]:
     """Return separate intervals whose bad share rose, the most significant first; each is taken out before the next."""
     total, bad = total.copy(), bad.copy()
     found: list[Spike] = []
     while len(found) < most:
-        spike = scan(total, bad, dispersion, within)
+        spike = scan(total, bad, dispersion, within, smallest_ratio)
         if spike is None:
             break
         found.append(spike)

@@ -9,6 +9,8 @@ from analytics.rootcause.panel import Panel
 from analytics.rootcause.requests import Requests
 
 TTFT_STAGES = ("gateway", "queue", "prefill", "transfer", "other")
+#: Metrics that are about one stage by definition.
+OF_ONE_STAGE = {"tpot": "decode", "acceptance": "decode", "kv_hit": "prefill"}
 #: Stages are read from requests when at least this share of the slow ones tells its queue or prefill time.
 SMALLEST_COVERAGE = 0.2
 
@@ -36,8 +38,8 @@ class Stages:
 
 def stages_of(requests: Requests, engine: Panel, metric: str) -> Stages | None:
     """Split the extra time; None where neither requests nor pages tell stages."""
-    if metric in ("tpot", "itl"):
-        return Stages({"decode": 1.0}, "requests")
+    if metric in OF_ONE_STAGE:
+        return Stages({OF_ONE_STAGE[metric]: 1.0}, "requests")
     found = _from_requests(requests, metric)
     if found is not None:
         return found

@@ -30,7 +30,7 @@ valued as (
             when status = 'aborted' and $metric in ('ttft', 'goodput')
                 then coalesce(ttft_seconds, e2e_seconds, 'infinity'::double)
             when $metric = 'tpot' then tpot_seconds
-            when $metric = 'e2e' then e2e_seconds
+            when $metric in ('e2e', 'throughput', 'cost') then e2e_seconds
             else ttft_seconds
         end as seconds
     from chosen

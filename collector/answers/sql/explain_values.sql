@@ -6,7 +6,7 @@ with valued as (
             when status in ('error', 'timeout', 'rejected') then 'infinity'::double
             when status = 'aborted' and $metric in ('ttft', 'goodput') then coalesce(ttft_seconds, e2e_seconds, 'infinity'::double)
             when $metric = 'tpot' then tpot_seconds
-            when $metric = 'e2e' then e2e_seconds
+            when $metric in ('e2e', 'throughput', 'cost') then e2e_seconds
             else ttft_seconds
         end as seconds
     from requests

@@ -1,0 +1,102 @@
+"""Reads what was recorded in a window and its baseline, reduced by SQL to steps and cells; judges nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import timedelta
+
+import numpy as np
+
+from analytics.rootcause import Observations
+from analytics.rootcause.observations import DIMENSIONS, EXTRA_DIMENSIONS
+from collector.answers.explain_window import METRICS, RATIOS, Asked, Found, moment
+from collector.store.reader import Columns, Reader
+
+
+def observe(reader: Reader, asked: Asked, found: Found) -> Observations:
+    """Read everything that was recorded in the window and its baseline, reduced by SQL."""
+    step, baseline = found.timeline.step_seconds, found.baseline
+    start, end = moment(int(baseline.during[0]), step), moment(int(baseline.during[-1]) + 1, step)
+    low, high = (
+        moment(int(min(baseline.before[0], baseline.during[0])), step),
+        moment(int(max(baseline.before[-1] + 1, baseline.during[-1] + 1)), step),
+    )
+    span = {"low": low, "high": high}
+    of_model = {"model": asked.model, "step": step, **span}
+    if found.source == "requests":
+        cells = reader.columns(
+            "explain_cells",
+            metric=asked.metric,
+            threshold=baseline.threshold,
+            start=start,
+            end=end,
+            before=[int(value) for value in baseline.before],
+            **of_model,
+        )
+    else:
+        cells = _cells_from_pages(reader, asked, found, of_model)
+    dimensions = DIMENSIONS + (EXTRA_DIMENSIONS if asked.metric in RATIOS else ())
+    return Observations(
+        metric=asked.metric,
+        start=np.datetime64(start.replace(tzinfo=None), "us"),
+        end=np.datetime64(end.replace(tzinfo=None), "us"),
+        step_seconds=step,
+        before_steps=baseline.before,
+        during_steps=baseline.during,
+        seconds_before=float(len(baseline.before) * step),
+        seconds_during=float(len(baseline.during) * step),
+        threshold=baseline.threshold,
+        cells=cells,
+        overdispersion=found.change.overdispersion,
+        from_pages=found.source == "pages",
+        usual_rate=baseline.usual_rate,
+        dimensions=dimensions,
+        engine=reader.columns("explain_engine", **of_model),
+        gpus=reader.columns("explain_gpus", **of_model),
+        gpu_events=reader.columns("explain_gpu_events", **span),
+        hosts=reader.columns("explain_hosts", step=step, **span),
+        signals=reader.columns("explain_signals", **of_model),
+        instances=reader.columns("explain_instances", model=asked.model, **span),
+        changes=reader.columns("explain_changes", model=asked.model, low=low - timedelta(hours=24), high=high),
+        stalls=reader.columns("explain_stalls", model=asked.model, start=start, end=end, **span)
+        if found.source == "requests"
+        else {},
+    )
+
+
+def _cells_from_pages(reader: Reader, asked: Asked, found: Found, of_model: Mapping[str, object]) -> Columns:
+    """Make cells (phase, instance) from scraped edges: counts only, as pages tell no tenant and no length."""
+    name = METRICS[asked.metric]
+    rows = reader.columns("explain_edges", histogram=name, **of_model)
+    steps, count = rows["step"].astype(np.int64), rows["count"].astype(np.float64)
+    high = np.where(np.isnan(rows["edge_hi"].astype(np.float64)), np.inf, rows["edge_hi"].astype(np.float64))
+    bad = np.where(high > found.baseline.threshold * (1 + 1e-9), count, 0.0)
+    during = np.isin(steps, found.baseline.during)
+    kept = during | np.isin(steps, found.baseline.before)
+    return {
+        "phase": np.where(during, "during", "before").astype(object)[kept],
+        "instance": rows["instance"][kept],
+        "requests": count[kept],
+        "events": count[kept],
+        "bad": bad[kept],
+        "bad_requests": bad[kept],
+    }
+
+
+def premise(reader: Reader, asked: Asked, found: Found) -> tuple[float, float] | None:
+    """Return (before, during) of output tokens per second, or of instance seconds per output token."""
+    step, baseline = found.timeline.step_seconds, found.baseline
+    low, high = int(min(baseline.before[0], baseline.during[0])), int(max(baseline.before[-1], baseline.during[-1])) + 1
+    rows = reader.columns(
+        "explain_output", model=asked.model, step=step, low=moment(low, step), high=moment(high, step)
+    )
+    steps, tokens = rows["step"].astype(np.int64), rows["tokens"].astype(np.float64)
+    parts = []
+    for chosen in (baseline.before, baseline.during):
+        inside = np.isin(steps, chosen)
+        made, seconds = float(np.nansum(tokens[inside])), float(len(chosen) * step)
+        if made <= 0 or seconds <= 0:
+            return None
+        instances = float(np.nanmean(rows["instances"].astype(np.float64)[inside]))
+        parts.append(made / seconds if asked.metric == "throughput" else instances * seconds / made)
+    return parts[0], parts[1]
