@@ -125,7 +125,11 @@ class Rig:
                 "NVMLSTUB_CHECK_MS": "20",
             }
         program = self.start([sys.executable, "-m", "agent", "run", "--config", str(config)], "agent.log", env)
-        wait_for(f"http://127.0.0.1:{self.own_port}/healthz")
+        try:
+            wait_for(f"http://127.0.0.1:{self.own_port}/healthz")
+        except OSError:
+            print((self.folder / "agent.log").read_text()[-2000:])
+            raise
         return program
 
     def books(self) -> dict[str, dict[str, list[float]]]:
@@ -164,7 +168,7 @@ def get(url: str) -> dict[str, dict[str, list[float]]]:
     return found
 
 
-def wait_for(url: str, seconds: float = 30.0) -> None:
+def wait_for(url: str, seconds: float = 60.0) -> None:
     """Wait until a URL answers."""
     deadline = time.monotonic() + seconds
     while True:

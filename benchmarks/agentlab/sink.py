@@ -13,8 +13,12 @@ import sys
 import zlib
 from pathlib import Path
 
-from collector.receivers.decode import decode_resource, parse_export
-from signals.records import Scrape
+from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest
+from opentelemetry.proto.metrics.v1.metrics_pb2 import ResourceMetrics
+
+from signals import wire
+
+COUNTED = f"{wire.PREFIX}prompt_tokens"
 
 
 class Books:
@@ -34,27 +38,34 @@ class Books:
 
     def take(self, body: bytes) -> None:
         """Book every batch of one export request in one transaction."""
+        request = ExportMetricsServiceRequest()
+        request.ParseFromString(body)
         self.db.execute("begin")
-        for message in parse_export(body).resource_metrics:
-            batch = decode_resource(message)
-            identity = batch.identity
-            key = (identity.agent, identity.epoch, identity.sequence)
+        for message in request.resource_metrics:
+            about = {pair.key: pair.value.string_value for pair in message.resource.attributes}
+            key = (about[wire.AGENT], about[wire.EPOCH], int(about[wire.SEQUENCE]))
             if not self.db.execute("insert or ignore into ledger values (?, ?, ?)", key).rowcount:
                 self._count("resent")
-                continue
-            if isinstance(batch, Scrape):
-                self._scrape(batch)
+            elif wire.SCRAPE_STATE in about:
+                self._scrape(message, about)
             else:
-                for view, rows in batch.rows.items():
-                    self._count(view, len(rows))
+                for metric in message.scope_metrics[0].metrics:
+                    if metric.name.endswith(".row"):
+                        view = metric.name.removeprefix(wire.PREFIX).removesuffix(".row")
+                        self._count(view, len(metric.gauge.data_points))
         self.db.execute("commit")
 
-    def _scrape(self, scrape: Scrape) -> None:
-        tokens = sum(found.counters.get(("prompt_tokens", ()), 0.0) for found in scrape.increments)
+    def _scrape(self, message: ResourceMetrics, about: dict[str, str]) -> None:
+        tokens = sum(
+            point.as_double
+            for metric in message.scope_metrics[0].metrics
+            if metric.name == COUNTED
+            for point in metric.sum.data_points
+        )
         self.db.execute(
             "insert into sums values (?, 1, ?, ?) on conflict (instance) do update set scrapes = scrapes + 1,"
             " good = good + excluded.good, tokens = tokens + excluded.tokens",
-            (scrape.target.instance, int(scrape.state != "failed"), tokens),
+            (about[wire.INSTANCE], int(about[wire.SCRAPE_STATE] != "failed"), tokens),
         )
 
     def _count(self, name: str, number: int = 1) -> None:
