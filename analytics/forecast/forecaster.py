@@ -100,6 +100,10 @@ class Forecaster:
         """Return what demand may rise by while an instance starts, see `burst_reserve`."""
         return burst_reserve(self._history, horizon_seconds, quantile, dispersion)
 
+    def time_of(self, step: int) -> np.datetime64:
+        """Return the start of a step of the history, e.g. of `level_shift.start`."""
+        return self._history.time(step)
+
     def _take(self, times: TimeArray, values: FloatArray) -> History:
         history = regular(times, values, self.step_seconds, self.timezone)
         history = without_events(history, self.events)

@@ -1,4 +1,4 @@
--- Demand by arrival of one model, by step, tenant and length bucket; $tenant NULL takes every tenant.
+-- Demand by arrival of one model, by step, tenant and length bucket.
 select
     cast(floor(epoch(ts) / $step_seconds) as bigint) as step,
     tenant,
@@ -8,6 +8,6 @@ select
     sum(cached_tokens) as cached_tokens,
     sum(output_tokens) as output_tokens
 from requests
-where model = $model and ts > $start and ts <= $until and ($tenant is null or tenant = $tenant)
+where model = $model and ts > $start and ts <= $until
 group by all
 order by step

@@ -9,9 +9,9 @@ import duckdb
 import numpy as np
 import pytest
 
-from collector.answers.forecast import demand, forecast
+from collector.answers.forecast import backtest, demand, forecast
 from collector.store.reader import DuckReader
-from signals.errors import ConfigError, UnknownNameError
+from signals.errors import ConfigError, NotEnoughDataError, UnknownNameError
 from tests.support.public_store import public_store
 
 NOW = datetime(2026, 3, 10, 12, 0, tzinfo=UTC)
@@ -20,16 +20,18 @@ NOW = datetime(2026, 3, 10, 12, 0, tzinfo=UTC)
 def store_requests(connection: duckdb.DuckDBPyConnection, moments: list[datetime], **columns: object) -> None:
     row = {"model": "m", "tenant": "acme", "input_tokens": 100, "output_tokens": 10, "status": "ok"} | columns
     names = ", ".join(["ts", "request_id", "source", *row])
-    marks = ", ".join("?" for _ in range(3 + len(row)))
-    rows = [[moment, f"r{place}", "import", *row.values()] for place, moment in enumerate(moments)]
-    connection.executemany(f"insert into requests ({names}) values ({marks})", rows)
+    marks = ", ".join("?" for _ in row)
+    connection.execute(
+        f"insert into requests ({names}) select unnest(?::timestamptz[]), uuid()::varchar, 'import', {marks}",
+        [moments, *row.values()],
+    )
 
 
 def store_samples(connection: duckdb.DuckDBPyConnection, moments: list[datetime], first_tokens: float) -> None:
-    connection.executemany(
+    connection.execute(
         "insert into engine_samples (ts, interval_seconds, instance, model, scrape_state, first_tokens)"
-        " values (?, 60, 'i', 'm', 'ok', ?)",
-        [[moment, first_tokens] for moment in moments],
+        " select unnest(?::timestamptz[]), 60, 'i', 'm', 'ok', ?",
+        [moments, first_tokens],
     )
 
 
@@ -111,3 +113,67 @@ def test_an_unknown_model_or_signal_is_named_with_the_nearest() -> None:
 def test_a_step_that_does_not_divide_a_day_is_refused() -> None:
     with pytest.raises(ConfigError, match="divide a day"):
         forecast(DuckReader(public_store()), NOW, model="m", step_seconds=7)
+
+
+def daily_requests(connection: duckdb.DuckDBPyConnection, days: int, tenant: str, per_hour: int) -> None:
+    """Store more requests by day than by night, in SQL because there are many."""
+    connection.execute(
+        """insert into requests (
+            ts, request_id, source, model, tenant, input_tokens, output_tokens, status, length_bucket
+        )
+        select
+            start + to_seconds(cast(3600 * (hour + part / wanted) as bigint)), tenant || hour || '-' || part,
+            'import', 'm', tenant, 100, 10, 'ok', '0-1k'
+        from (
+            select $start::timestamptz as start, $tenant as tenant, hour,
+                cast($per_hour * (1.5 - cos(2 * pi() * hour / 24)) as bigint) as wanted
+            from range($hours) as hours(hour)
+        ), range(3 * $per_hour) as parts(part)
+        where part < wanted""",
+        {"start": NOW - timedelta(days=days), "tenant": tenant, "per_hour": per_hour, "hours": 24 * days},
+    )
+
+
+def test_parts_sum_to_the_whole() -> None:
+    connection = public_store()
+    daily_requests(connection, 3, "acme", 60)
+    daily_requests(connection, 3, "globex", 30)
+    daily_requests(connection, 3, "initech", 12)
+    found = forecast(DuckReader(connection), NOW, model="m", parts=2, horizon_seconds=21_600, step_seconds=1800)
+    parts, points = found["parts"], found["points"]
+    assert isinstance(parts, list)
+    assert isinstance(points, list)
+    assert [(part["tenant"], part["rest"]) for part in parts] == [("acme", False), ("globex", False), (None, True)]
+    for place, point in enumerate(points):
+        assert sum(part["points"][place]["q50"] for part in parts) == pytest.approx(point["q50"], rel=1e-6)
+
+
+def test_a_new_tenant_borrows_the_fleets_day() -> None:
+    connection = public_store()
+    daily_requests(connection, 6, "acme", 60)
+    store_requests(connection, every(90, NOW - timedelta(hours=5), NOW), tenant="newcomer")
+    found = forecast(DuckReader(connection), NOW, model="m", tenant="newcomer", step_seconds=1800)
+    points = found["points"]
+    assert isinstance(points, list)
+    medians = [point["q50"] for point in points]
+    assert max(medians) > 1.5 * min(medians)
+    assert "fleet" in str(found["basis"])
+
+
+def test_the_backtest_tells_skill_by_lead_with_its_cost_and_a_picture() -> None:
+    connection = public_store()
+    daily_requests(connection, 5, "acme", 60)
+    found = backtest(DuckReader(connection), NOW, model="m", step_seconds=1800, origins=3)
+    json.dumps(found, allow_nan=False)
+    rows = found["rows"]
+    assert isinstance(rows, list)
+    assert rows[-1]["lead"] == "1-24h"
+    assert set(rows[-1]["coverage"]) == {"q10", "q50", "q90", "q99"}
+    assert "q90" in str(found["picture"])
+
+
+def test_a_backtest_of_minutes_says_what_is_missing() -> None:
+    connection = public_store()
+    store_requests(connection, every(60, NOW - timedelta(hours=1), NOW))
+    with pytest.raises(NotEnoughDataError, match="days of history"):
+        backtest(DuckReader(connection), NOW, model="m")
