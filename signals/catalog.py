@@ -248,6 +248,21 @@ SIGNALS: dict[str, Signal] = {signal.name: signal for signal in _ALL}
 SAMPLE_COLUMNS: tuple[str, ...] = tuple(name for name in ENGINE_SAMPLES.column_names() if name in SIGNALS)
 
 
+def kind_of(name: str) -> str | None:
+    """Return the kind of a signal, None for one from outside; a histogram's `_sum` and `_count` are counters."""
+    if name in SIGNALS:
+        return SIGNALS[name].kind
+    return COUNTER if _histogram_of(name) is not None else None
+
+
 def unit_of(name: str) -> str:
-    """Return the unit of a signal; "1" for one that came from outside the catalog."""
-    return SIGNALS[name].unit if name in SIGNALS else "1"
+    """Return the unit of a signal; "1" for counts of a histogram and for what came from outside the catalog."""
+    if name in SIGNALS:
+        return SIGNALS[name].unit
+    histogram = _histogram_of(name)
+    return histogram.unit if histogram is not None and name.endswith("_sum") else "1"
+
+
+def _histogram_of(part: str) -> Signal | None:
+    signal = SIGNALS.get(part.removesuffix("_sum").removesuffix("_count"))
+    return signal if signal is not None and signal.kind == HISTOGRAM and signal.name != part else None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 
 from signals.catalog import ENGINE, RESOURCE, SAMPLE_COLUMNS, SIGNALS, USER, Signal
+from signals.dialects.canonical import CANONICAL
 from signals.dialects.registry import DIALECTS
 
 _LAYERS = (
@@ -22,8 +23,9 @@ Every canonical signal, made from the catalog (`signals/catalog.py`) and the dia
 A signal is called `NAME` in SQL, `sloscope.NAME` on OTLP and `sloscope_NAME` with Prometheus' unit and type endings on
 a Prometheus page. Counters travel and are stored as increments. **Stored in**: a column of `engine_samples`, rows of
 `engine_bins` (histograms), or rows of `signal_samples` with attributes. **Said by** lists the dialects whose pages
-carry it; a signal that no page carries comes in through OTLP or import under its canonical name. Any other sender may
-write any of these names. GPU and host columns are in the schema reference under `gpu_samples` and `host_samples`.
+carry it. A signal that no engine's page carries comes from a sender of your own: a page with `sloscope_NAME` families
+(`engine: sloscope`), OTLP metrics `sloscope.NAME`, or import; such a sender may write any of these names. GPU and host
+columns are in the schema reference under `gpu_samples` and `host_samples`.
 """
 
 
@@ -55,6 +57,8 @@ def _said(name: str) -> tuple[list[str], list[str]]:
     """Return the engines that say a signal, and the attributes that any of them puts on it."""
     engines, attributes = [], set()
     for dialect in DIALECTS.values():
+        if dialect is CANONICAL:
+            continue
         rules = [rule for rule in dialect.rules if name in (rule.signal, rule.sum_as, rule.count_as)]
         if rules:
             engines.append(dialect.engine)

@@ -79,6 +79,7 @@ class Compiler:
         self._role = role
         self._first_role: dict[str, str | None] = {}
         self._every_rank: dict[str, list[int]] = {}
+        self._nameless: Group = (model, role)
 
     def compile(self, layout: Layout) -> Plan:
         kept = self._kept(layout)
@@ -147,6 +148,7 @@ class Compiler:
         if self._dialect.gateway:
             return ((None, None),)
         found: dict[str, dict[str | None, None]] = {}
+        nameless = False
         prefixes = self._dialect.prefixes
         naming = self._dialect.model_families
         if naming and any(normal(series.family).startswith(naming) for series in layout.series):
@@ -154,16 +156,20 @@ class Compiler:
         for series in layout.series:
             if normal(series.family).startswith(prefixes) and self._dialect.keep(series):
                 model = self._model_of(series)
-                if model is not None:
-                    roles = found.setdefault(model, {})
-                    role = self._role or self._dialect.role(series)
-                    if role is not None:
-                        roles[role] = None
+                if model is None:
+                    nameless = True
+                    continue
+                roles = found.setdefault(model, {})
+                role = self._role or self._dialect.role(series)
+                if role is not None:
+                    roles[role] = None
         default = self._role or self._dialect.default_role
         self._first_role = {model: next(iter(roles), default) for model, roles in found.items()}
-        return tuple((model, role) for model, roles in found.items() for role in roles or (default,)) or (
-            (self._model, default),
-        )
+        groups: list[Group] = [(model, role) for model, roles in found.items() for role in roles or (default,)]
+        self._nameless = (self._model, default)
+        if not groups or (nameless and self._dialect.modelless and self._nameless not in groups):
+            groups.append(self._nameless)
+        return tuple(groups)
 
     def _model_of(self, series: Series) -> str | None:
         for label in self._dialect.model_labels:
@@ -184,7 +190,7 @@ class Compiler:
             series = layout.series[place]
             model = self._model_of(series)
             if model is None:
-                return len(groups) == 1
+                return len(groups) == 1 or (self._dialect.modelless and group == self._nameless)
             return (model, self._role_of(series, model)) == group
 
         gauges: dict[tuple[str, Attributes], GaugePlan] = {}

@@ -87,6 +87,7 @@ class Dialect:
     prefixes: how its family names begin (after normalising `:` to `_`); used to detect it and to list unknown families.
     model_labels: labels that name the model, in order of preference. model_families: beginnings of the families that
     name the page's models, where other families count a request again under other models.
+    modelless: series without a model are a group of their own, beside those of models.
     gateway: its page describes many models and tenants of other instances, so its points carry `gateway_` names and
     never mix with engine points.
     ranks: labels that tell ranks apart (they are summed, averaged or dropped by the rules).
@@ -125,6 +126,7 @@ class Dialect:
     private: tuple[str, ...] = ()
     version_at: tuple[str, str] | None = None
     model_families: tuple[str, ...] = ()
+    modelless: bool = False
 
     def expected(self, role: str | None = None) -> tuple[str, ...]:
         """Return the signals that a page of a role must have."""
@@ -142,7 +144,7 @@ def normal(name: str) -> str:
     >>> normal("vllm:prompt_tokens_total"), normal("ray_vllm_prompt_tokens")
     ('vllm_prompt_tokens', 'vllm_prompt_tokens')
     """
-    plain = name.replace(":", "_").removesuffix("_total")
+    plain = name.replace(":", "_").replace(".", "_").removesuffix("_total")
     for prefix in REPREFIXERS:
         rest = plain.removeprefix(prefix)
         if rest != plain and rest.startswith(("vllm_", "sglang_", "trtllm_", "lmcache_")):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from signals.dialects.canonical import CANONICAL
 from signals.dialects.dcgm import DCGM
 from signals.dialects.dynamo import DYNAMO
 from signals.dialects.dynamo_worker import DYNAMO_WORKER
@@ -30,8 +31,8 @@ from signals.spans import RequestHalf, Span
 DIALECTS: dict[str, Dialect] = {
     dialect.engine: dialect
     for dialect in (
-        DYNAMO, DYNAMO_WORKER, LITELLM, EPP, SMG, ENVOY_AIGW, VLLM, SGLANG, TRTLLM, LLAMACPP, TRITON, LMDEPLOY, TGI,
-        RAY_SERVE, LMCACHE, MOONCAKE, DCGM,
+        CANONICAL, DYNAMO, DYNAMO_WORKER, LITELLM, EPP, SMG, ENVOY_AIGW, VLLM, SGLANG, TRTLLM, LLAMACPP, TRITON,
+        LMDEPLOY, TGI, RAY_SERVE, LMCACHE, MOONCAKE, DCGM,
     )
 }  # fmt: skip
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from signals.catalog import COUNTER, GAUGE, HISTOGRAM, SAMPLE_COLUMNS, SIGNALS, unit_of
+from signals.catalog import COUNTER, GAUGE, HISTOGRAM, SAMPLE_COLUMNS, SIGNALS, kind_of, unit_of
 from signals.catalogdoc import markdown
 from signals.dialects.registry import DIALECTS
 from signals.views import ENGINE_SAMPLES
@@ -32,6 +32,12 @@ def test_every_signal_has_a_kind_a_unit_and_a_meaning() -> None:
 @pytest.mark.parametrize(("ending", "unit"), [("_seconds", "s"), ("_ratio", "1"), ("_bytes", "By"), ("_usd", "USD")])
 def test_names_carry_their_unit(ending: str, unit: str) -> None:
     assert {signal.unit for name, signal in SIGNALS.items() if name.endswith(ending)} == {unit}
+
+
+def test_the_parts_of_a_histogram_are_counters_in_its_unit() -> None:
+    assert (kind_of("train_step_seconds_sum"), unit_of("train_step_seconds_sum")) == (COUNTER, "s")
+    assert (kind_of("train_step_seconds_count"), unit_of("train_step_seconds_count")) == (COUNTER, "1")
+    assert kind_of("queue_depth_sum") is None
 
 
 def test_a_signal_from_outside_has_no_unit() -> None:

@@ -7,6 +7,7 @@ import pytest
 from signals.dialects import probing, registry
 from signals.dialects.dcgm import gpu_rows
 from signals.dialects.dynamo_requests import decimal_worker_id, worker_id
+from signals.dialects.form import normal
 from signals.errors import UnknownNameError
 from signals.pages import PageParser
 from signals.views import GPU_SAMPLES
@@ -216,6 +217,51 @@ def test_the_tenant_of_the_endpoint_picker_is_the_fairness_id_that_somebody_sent
         "gateway_requests{model=m,requested_model=a,tenant=acme}": 2,
         "gateway_requests{model=m,requested_model=a}": 3,
     }
+
+
+def canonical_page(staleness: float, timeouts: int, seconds: float) -> str:
+    return (
+        f"# TYPE sloscope_rollout_staleness_steps gauge\nsloscope_rollout_staleness_steps {staleness}\n"
+        "# TYPE sloscope_rollout_scoring_timeouts_total counter\n"
+        f'sloscope_rollout_scoring_timeouts_total{{scorer="judge",pod="a"}} {timeouts}\n'
+        "# TYPE sloscope_weight_sync_seconds_sum counter\n"
+        f"sloscope_weight_sync_seconds_sum {seconds}\n"
+        'sloscope_kv_tier_used_bytes{model="m",tier="host"} 5\n'
+        'sloscope_kv_tier_used_bytes{model="m",tier="disk"} 7\n'
+    )
+
+
+def test_a_sender_of_ones_own_writes_canonical_names() -> None:
+    text = canonical_page(1.5, 3, 10.0)
+    found = registry.detect(PageParser().parse(text).layout)
+    assert found is not None
+    assert found.engine == "sloscope"
+    reading = read("sloscope", text)
+    by_model = {group.shape.model: place for place, group in enumerate(reading.readings)}
+    assert gauges(reading, by_model["m"]) == {"kv_tier_used_bytes{tier=host}": 5, "kv_tier_used_bytes{tier=disk}": 7}
+    assert gauges(reading, by_model[None]) == {"rollout_staleness_steps": 1.5}
+    assert totals(reading, by_model[None]) == {
+        "rollout_scoring_timeouts{scorer=judge}": 3,
+        "weight_sync_seconds_sum": 10.0,
+    }
+
+
+def test_canonical_names_with_a_dot_are_the_same_names() -> None:
+    assert normal("sloscope.rollout_staleness_steps") == "sloscope_rollout_staleness_steps"
+
+
+def test_a_canonical_histogram_keeps_its_edges_and_does_not_count_its_sum_twice() -> None:
+    def shown(count: int) -> str:
+        return (
+            "# TYPE sloscope_rollout_scoring_seconds histogram\n"
+            f'sloscope_rollout_scoring_seconds_bucket{{le="1"}} {count}\n'
+            f'sloscope_rollout_scoring_seconds_bucket{{le="+Inf"}} {count}\n'
+            f"sloscope_rollout_scoring_seconds_sum {count / 2}\nsloscope_rollout_scoring_seconds_count {count}\n"
+        )
+
+    found = between("sloscope", shown(2), shown(6))
+    assert [(h.signal, h.counts, h.sum) for h in found.histograms] == [("rollout_scoring_seconds", (4, 0), 2.0)]
+    assert found.counters == {}
 
 
 def test_dcgm_pages_become_rows_of_gpu_samples() -> None:
