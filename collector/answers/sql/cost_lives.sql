@@ -2,7 +2,7 @@
 with lives as (
     select instance, model, pool, gpu_type, gpu_count, coalesce(role, 'both') as role, started_at, stopped_at
     from instances
-    where started_at < cast($until as timestamptz)
+    where model is not null and started_at < cast($until as timestamptz)
         and (stopped_at is null or stopped_at > cast($since as timestamptz))
 ),
 seen as (

@@ -39,10 +39,10 @@ select
     count(*) filter (where is_good) as good_requests,
     count(*) filter (where cached_tokens is null) as without_cached,
     coalesce(cast(sum(input_tokens - least(coalesce(cached_tokens, 0), input_tokens)) as bigint), 0) as input,
-    coalesce(cast(sum(least(cached_tokens, input_tokens)) as bigint), 0) as cached,
+    coalesce(cast(sum(least(coalesce(cached_tokens, 0), input_tokens)) as bigint), 0) as cached,
     coalesce(cast(sum(output_tokens) as bigint), 0) as output,
     coalesce(cast(sum(input_tokens - least(coalesce(cached_tokens, 0), input_tokens)) filter (where is_good) as bigint), 0) as good_input,
-    coalesce(cast(sum(least(cached_tokens, input_tokens)) filter (where is_good) as bigint), 0) as good_cached,
+    coalesce(cast(sum(least(coalesce(cached_tokens, 0), input_tokens)) filter (where is_good) as bigint), 0) as good_cached,
     coalesce(cast(sum(output_tokens) filter (where is_good) as bigint), 0) as good_output
 from served
 group by model, tenant, length_bucket

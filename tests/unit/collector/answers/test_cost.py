@@ -67,6 +67,15 @@ def test_a_day_of_four_gpus_is_paid_by_the_tokens_that_they_served(store: duckdb
     assert model["usd_per_mtok_at_slo"]["input"] == pytest.approx(2 * model["usd_per_mtok"]["input"])
 
 
+def test_unknown_cached_tokens_are_billed_as_input_and_told(store: duckdb.DuckDBPyConnection) -> None:
+    request(store, "acme", cached_tokens=None)
+    request(store, "acme", cached_tokens=400)
+    found = cost(DuckReader(store), NOW, prices=(Price(1.0),))
+    assert found["models"][0]["tokens"] == {"input": 1600, "cached": 400, "output": 200}
+    assert found["models"][0]["good_tokens"] == {"input": 1600, "cached": 400, "output": 200}
+    assert found["missing"] == ["cached tokens of 1 requests; their input is billed as uncached"]
+
+
 def test_a_new_price_holds_from_its_date_on() -> None:
     life = Life("i", "m", NOW - DAY, NOW, gpus=1)
     (spend,) = spend_of([life], (Price(2.0), Price(4.0, since=NOW - timedelta(hours=6))))
