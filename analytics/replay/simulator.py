@@ -67,7 +67,7 @@ class Simulator:
         for i in range(prefill_instances):
             self._cluster.prefill_only[i] = 1
         self._cluster.scalars[columns.SPLIT] = 1 if prefill_instances else 0
-        self._before = np.array(self._cluster.scalars)
+        self._before = np.zeros_like(self._cluster.scalars)
 
     def advance(self, until: float) -> None:
         """Run to `until` seconds; instances are billed from being asked for to being empty."""
@@ -90,7 +90,7 @@ class Simulator:
         cluster, kernel = self._cluster, self._kernel
         status = cluster.status
         wanted = min(wanted, len(status))
-        asked = int(((status == columns.READY) | (status == columns.STARTING)).sum())
+        asked = self.asked
         if wanted > asked:
             for i in np.flatnonzero(status == columns.DRAINING)[: wanted - asked]:
                 status[i] = columns.READY
@@ -138,6 +138,12 @@ class Simulator:
             count += 1
             waiting = int(self._requests.following[waiting])
         return count
+
+    @property
+    def asked(self) -> int:
+        """Instances that serve or start."""
+        status = self._cluster.status
+        return int(((status == columns.READY) | (status == columns.STARTING)).sum())
 
     @property
     def instance_seconds(self) -> float:

@@ -66,7 +66,7 @@ def with_curve(found: Demand, path: Floats, step_seconds: float, horizon_seconds
 
 
 class Outlook:
-    """Held state: demand read step by step, growth learned again from the last three days every ten minutes.
+    """Held state: demand read step by step, growth learned again from the last three days every half hour.
 
     What `demand` computes from a whole series, at the price of a few exponential means per reading.
     """
@@ -74,7 +74,7 @@ class Outlook:
     #: Growth is learned at this step, over this much of the past.
     STEP_SECONDS = 60.0
     KEPT = 4320
-    REFRESH_SECONDS = 600.0
+    REFRESH_SECONDS = 1800.0
 
     def __init__(self, horizon_seconds: float, stay_seconds: float) -> None:
         self._horizon, self._stay = horizon_seconds, stay_seconds

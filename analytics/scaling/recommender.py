@@ -74,7 +74,9 @@ def _weigh(state: PoolState, asked: Needs, now: datetime) -> _Verdict:
             if reasons.pop(name, None) is not None:
                 advice = (*advice, f"do not scale, fix: {', '.join(state.causes)} explains the {name} signal")
     binding = max(reasons, key=lambda name: reasons[name])
-    wish = max(reasons[binding], float(event_floor(state, now)))
+    # An instance that gives no page is taken to be as loaded as the others.
+    hidden = state.sight.expected / state.sight.reporting if 0 < state.sight.reporting < state.sight.expected else 1.0
+    wish = max(reasons[binding] * (hidden if reasons[binding] < state.current else 1.0), float(event_floor(state, now)))
     if wish <= 0.01 and not _may_be_empty(state):
         wish = 0.0 if state.pool.min > 0 else 1.0
     fitted = fit(state.pool, wish)
@@ -99,6 +101,8 @@ def _weigh(state: PoolState, asked: Needs, now: datetime) -> _Verdict:
         action = "up" if proposed > state.current else "hold"
     elif need < state.current:
         hindrance = partial(state)
+        if hindrance is None and state.causes:
+            hindrance = f"nothing is given back while {', '.join(state.causes)} stands as a cause"
         if hindrance is None:
             proposed, hindrance = pace.down(state, memory, need, now)
         because += [hindrance] if hindrance else []

@@ -12,8 +12,8 @@ class Settings:
     #: Missed scrapes before a pool counts as blind (Prometheus calls a series stale after 5 minutes; we are stricter).
     blind_after_intervals: float = 4.0
     blind_after_seconds: float = 60.0
-    #: Share of the expected instances that must report before anything may shrink.
-    reporting_ratio: float = 0.75
+    #: Share of the expected instances that must report before anything may shrink; the rest is taken to be as loaded.
+    reporting_ratio: float = 0.98
     #: Demand quantile to serve by the share of the error budget that is left (-1 = spent twice); between, linear.
     quantiles: tuple[tuple[float, float], ...] = ((-1.0, 0.996), (0.0, 0.987), (0.3, 0.975), (1.0, 0.92))
     #: The same where no budget is known.

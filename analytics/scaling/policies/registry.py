@@ -16,9 +16,9 @@ from analytics.scaling.policies.wva import WvaV1, WvaV2
 from signals.errors import UnknownNameError
 
 #: Shares of the knee that in-flight policies are tuned over.
-SHARES = (0.4, 0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9)
+SHARES = (0.3, 0.4, 0.5, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85)
 #: Factors on a plan's size.
-FACTORS = (0.8, 0.9, 1.0, 1.1, 1.2, 1.35, 1.5, 1.75, 2.0)
+FACTORS = (0.9, 1.0, 1.1, 1.25, 1.5, 2.0)
 
 POLICIES: dict[str, Entry] = {
     entry.name: entry

@@ -1,0 +1,172 @@
+"""Measures the recommender against tuned autoscalers: GPU-hours at equal good ratio, flaps, faults, decision time.
+
+Baselines' targets are tuned by grid in a fluid model on days 1-7 and everybody is reported on days 8-14; the
+recommender runs on one default configuration. `--all` adds the second row of baselines and two more workloads,
+`--quick` runs one workload. The grids are written to build/bench/scaling-grid.csv.
+"""
+
+from __future__ import annotations
+
+import csv
+import sys
+import time
+from datetime import UTC, datetime
+
+import numpy as np
+
+from analytics.replay import Arrivals, arrivals
+from analytics.replay.scorecard import Fleet, Objective, demand_of, play
+from analytics.scaling import (
+    Capacity,
+    ColdStart,
+    Demand,
+    Load,
+    Pool,
+    PoolState,
+    Sight,
+    decide_all,
+)
+from analytics.scaling.policies import POLICIES
+from benchmarks.fleet.contest import TARGET, TUNING_DAYS, Contest, contest, setting_of
+from benchmarks.fleet.faults import faults
+from benchmarks.fleet.workloads import Workload, workloads
+from benchmarks.report import BUILD, Row, write
+
+FIRST = ["hpa-queue", "keda-in-flight", "knative", "dynamo", "yesterday", "static-peak"]
+COLD_STARTS = (30.0, 180.0, 600.0)
+#: The four of the default run: two curves, two length mixes, tenants, bursts.
+USUAL = (0, 3, 4, 5)
+#: Length of the stretch of day 8 that the winners are replayed on, request by request.
+REPLAYED_SECONDS = 2400.0
+
+
+def main(argv: list[str]) -> int:
+    everything = workloads()
+    chosen = everything if "--all" in argv else [everything[k] for k in (USUAL[:1] if "--quick" in argv else USUAL)]
+    baselines = [name for name in POLICIES if name != "sloscope"] if "--all" in argv else FIRST
+    rows, contests = [], []
+    for workload in chosen:
+        for lead in COLD_STARTS:
+            begun = time.perf_counter()
+            done = contest(workload, lead, baselines)
+            contests.append(done)
+            _show(done, time.perf_counter() - begun)
+    _publish(contests)
+    for lead in COLD_STARTS:
+        mine = [c for c in contests if c.cold_start_seconds == lead]
+        ratios = [c.ours.reported.gpu_hours / c.equal()[0] for c in mine]
+        worst = mine[int(np.argmax(ratios))]
+        item = f"gpu_hours_vs_best_tuned_{lead:.0f}s"
+        rows.append(Row(item, max(ratios), "", f"{worst.equal()[1].policy} ({worst.workload})", max(ratios)))
+        rows.append(Row(f"{item}_geomean", float(np.exp(np.mean(np.log(ratios)))), ""))
+        rows.append(Row(f"good_ratio_worst_{lead:.0f}s", min(c.ours.reported.good_ratio for c in mine), ""))
+    middle = [c for c in contests if c.cold_start_seconds == 180.0]
+    over = [c.ours.reported.gpu_hours / c.oracle.gpu_hours for c in middle]
+    rows.append(Row("gpu_hours_vs_oracle_180s", max(over), "", "oracle", max(over)))
+    rows.append(Row("gpu_hours_vs_oracle_180s_geomean", float(np.exp(np.mean(np.log(over)))), ""))
+    flaps = [c.ours.reported.flaps / max(c.equal()[1].reported.flaps, 1) for c in contests]
+    rows.append(Row("flaps_vs_best_baseline", max(flaps), "", "the cheapest baseline", max(flaps)))
+    shrinks, cascades, injected = map(sum, zip(*(faults(workload) for workload in chosen), strict=True))
+    rows += [
+        Row("shrinks_while_blind", shrinks, ""),
+        Row("cascades", cascades, ""),
+        Row("faults_injected", injected, ""),
+    ]
+    rows.append(Row("decide_4000_pools_seconds", _decide_seconds(), "s"))
+    rows += _replayed(chosen, middle)
+    write("scaling", rows)
+    return 0
+
+
+def _show(done: Contest, seconds: float) -> None:
+    hours, best = done.equal()
+    ours, tuned = done.ours.reported, done.tuned()
+    print(f"\n{done.workload}, cold start {done.cold_start_seconds:.0f} s ({seconds:.0f} s)")
+    print(f"  {'policy':<16}{'target':>8}{'good':>9}{'bad min':>9}{'GPU-h':>9}{'x oracle':>9}{'flaps':>7}")
+    table = [(p.policy, f"{p.target:g}", p.reported) for p in tuned.values()]
+    for name, target, o in [("oracle", "", done.oracle), ("sloscope", "", ours), *table]:
+        over = o.gpu_hours / done.oracle.gpu_hours
+        print(
+            f"  {name:<16}{target:>8}{o.good_ratio:>9.4f}{o.bad_minutes:>9}{o.gpu_hours:>9.0f}{over:>9.3f}{o.flaps:>7}"
+        )
+    print(
+        f"  at our good ratio ({min(ours.good_ratio, TARGET):.4f}) the cheapest baseline in hindsight is"
+        f" {best.policy} with {hours:.0f} GPU-h: ours is {ours.gpu_hours / hours:.3f} of it",
+        flush=True,
+    )
+
+
+def _publish(contests: list[Contest]) -> None:
+    BUILD.mkdir(parents=True, exist_ok=True)
+    with (BUILD / "scaling-grid.csv").open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(
+            ["workload", "cold_start", "policy", "target", "days", "good_ratio", "gpu_hours", "flaps", "events"]
+        )
+        for done in contests:
+            for point in (*done.points, done.ours):
+                for days, o in (("1-7", point.tuning), ("8-14", point.reported)):
+                    figures = [f"{o.good_ratio:.5f}", f"{o.gpu_hours:.1f}", o.flaps, o.scale_events]
+                    writer.writerow(
+                        [done.workload, done.cold_start_seconds, point.policy, point.target, days, *figures]
+                    )
+
+
+def _replayed(chosen: list[Workload], contests: list[Contest]) -> list[Row]:
+    """Replay a stretch of day 8 request by request: ours and the best tuned baseline of each workload."""
+    rows = []
+    for workload, done in zip(chosen, contests, strict=True):
+        tuned = done.tuned()
+        if not tuned:
+            continue
+        best = min(tuned.values(), key=lambda point: point.reported.gpu_hours)
+        setting = setting_of(workload, 180.0)
+        start = int(TUNING_DAYS * 86_400 / workload.tick_seconds)
+        part = workload.demand[start : start + int(REPLAYED_SECONDS / workload.tick_seconds)]
+        load = _requests(workload, part)
+        fleet, aim = (
+            Fleet(workload.engine, largest=300),
+            Objective(workload.objective_ttft, workload.objective_tpot * 2),
+        )
+        first = int(np.ceil(demand_of(load)[:20].mean() / setting.capacity * 1.3))
+        for name, target in (("sloscope", 1.0), (best.policy, best.target)):
+            o = play(name, load, POLICIES[name].make(setting, target), setting, fleet, aim, first)
+            print(f"replayed {workload.name}: {name:<16} good {o.good_ratio:.4f}", end=" ")
+            print(f"GPU-h {o.gpu_hours:.1f} P99 {o.p99_ttft:.2f} s")
+            rows.append(Row(f"replayed_good_ratio {workload.name} {name}", o.good_ratio, ""))
+            rows.append(Row(f"replayed_gpu_hours {workload.name} {name}", o.gpu_hours, "h"))
+    return rows
+
+
+def _requests(workload: Workload, demand: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> Arrivals:
+    generator = np.random.default_rng(3)
+    counts = np.rint(demand * workload.tick_seconds).astype(int)
+    ticks = np.repeat(np.arange(len(counts)), counts)
+    seconds = np.sort((ticks + generator.random(len(ticks))) * workload.tick_seconds)
+    pick = np.arange(len(seconds)) % len(workload.lengths.input_tokens)
+    lengths = workload.lengths
+    return arrivals(seconds, lengths.input_tokens[pick], lengths.output_tokens[pick], lengths.cached[pick])
+
+
+def _decide_seconds() -> float:
+    now = datetime(2026, 1, 1, tzinfo=UTC)
+    states = [
+        PoolState(
+            Pool(f"pool-{k}", f"model-{k % 200}", region=f"region-{k // 200}"),
+            current=10,
+            ready=10,
+            demand=Demand(100.0, 105.0, 110.0 + k % 50, 130.0, 140.0, 115.0, 0.0002, "recent level"),
+            capacity=Capacity(10.0, 9.0, 11.0, "frontier", 300, 20.0),
+            cold_start=ColdStart(100.0, 180.0, 30, "measured"),
+            load=Load(3.0, 150.0, 0.5, 0.5, 0.4, 2.0, 1.5),
+            sight=Sight(now, 10, 10),
+        )
+        for k in range(4000)
+    ]
+    begun = time.perf_counter()
+    decide_all(states, now)
+    return time.perf_counter() - begun
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

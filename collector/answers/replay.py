@@ -1,0 +1,184 @@
+"""Answers "what would each policy have done with my own days?" and fits the model behind it; changes nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+from math import isfinite
+
+import numpy as np
+import numpy.typing as npt
+
+from analytics.replay import Arrivals, Calibration, Engine, Simulator, arrivals
+from analytics.replay import calibrate as fit
+from analytics.replay.scorecard import Fleet, Objective, scorecard
+from analytics.scaling.policies import POLICIES
+from collector.store.reader import Columns, Reader
+from signals.errors import InputError, NotEnoughDataError, UnknownNameError
+
+__all__ = ["calibrate", "recorded", "replay"]
+
+Floats = npt.NDArray[np.float64]
+#: What is compared when no policies are named.
+USUAL = ("sloscope", "keda-in-flight", "knative", "hpa-queue", "dynamo", "yesterday", "static-peak")
+#: Seats and KV tokens assumed where an engine does not tell (vLLM's defaults on an 80-GB GPU with an 8B model).
+SEATS, KV_TOKENS = 256, 400_000
+
+
+def replay(
+    load: Arrivals,
+    *,
+    fleet: Fleet | None = None,
+    objective: Objective | None = None,
+    policies: Sequence[str] = USUAL,
+    cold_start_seconds: float = 180.0,
+    tune: bool = True,
+) -> dict[str, object]:
+    """Return `{"rows": [...]}` as the contract shapes it, the cheapest policy that keeps the objective first.
+
+    Raises UnknownNameError for a policy that does not exist and InputError for empty arrivals.
+    """
+    unknown = [name for name in policies if name not in POLICIES and name != "oracle"]
+    if unknown:
+        raise UnknownNameError("policy", unknown[0], [*POLICIES, "oracle"])
+    if len(load) == 0:
+        raise InputError("there are no arrivals to replay")
+    aim, what = objective or Objective(), fleet or Fleet()
+    rows = [
+        {
+            "policy": outcome.policy,
+            "good_ratio": _number(outcome.good_ratio),
+            "bad_minutes": outcome.bad_minutes,
+            "gpu_hours": _number(outcome.gpu_hours),
+            "gpu_hours_vs_oracle": _number(over),
+            "flaps": outcome.flaps,
+            "scale_events": outcome.scale_events,
+            "p99_ttft": _number(outcome.p99_ttft),
+            "usd": _number(outcome.usd),
+        }
+        for outcome, over in scorecard(load, what, aim, policies, cold_start_seconds, tune)
+    ]
+    return {
+        "rows": rows,
+        "requests": len(load),
+        "hours": round(float(load.seconds[-1]) / 3600, 4),
+        "cold_start_seconds": cold_start_seconds,
+        "objective": {
+            "ttft_seconds": aim.ttft_seconds,
+            "tpot_seconds": _number(aim.tpot_seconds),
+            "target": aim.target,
+        },
+    }
+
+
+def recorded(reader: Reader, now: datetime, *, days: float = 7.0, model: str | None = None) -> tuple[str, Arrivals]:
+    """Return the model and its recorded requests, else arrivals, of the last days; the busiest model by default."""
+    since = now - timedelta(days=days)
+    names = [str(name) for name in reader.columns("replay_models", since=since, now=now)["model"]]
+    if not names:
+        raise NotEnoughDataError(f"no requests or arrivals in the last {days:g} days", days=days)
+    if model is not None and model not in names:
+        raise UnknownNameError("model", model, names)
+    chosen = model or names[0]
+    rows = reader.columns("replay_requests", model=chosen, since=since, now=now)
+    if len(rows["ts"]) == 0:
+        rows = reader.columns("replay_arrivals", model=chosen, since=since, now=now)
+    return chosen, from_columns(rows)
+
+
+def from_columns(columns: Mapping[str, npt.NDArray[np.generic]]) -> Arrivals:
+    """Return arrivals from columns `ts` (datetime64), `input_tokens`, and where known the others of the views.
+
+    Tokens that speculation got for free take no step of their own: they shorten the output that is replayed.
+    """
+    seconds = (columns["ts"] - columns["ts"].min()) / np.timedelta64(1, "us") / 1e6 if len(columns["ts"]) else []
+    output = _floats(columns, "output_tokens")
+    free = np.nan_to_num(_floats(columns, "spec_accepted_tokens"))
+    sessions = columns.get("session")
+    key = None
+    if sessions is not None and any(name is not None for name in sessions.tolist()):
+        numbers: dict[object, int] = {}
+        key = np.array([-1 if name is None else numbers.setdefault(name, len(numbers)) for name in sessions.tolist()])
+    return arrivals(
+        np.asarray(seconds, dtype=np.float64),
+        _floats(columns, "input_tokens"),
+        np.maximum(output - free, 1.0),
+        _floats(columns, "cached_tokens") if "cached_tokens" in columns else None,
+        key,
+    )
+
+
+def calibrate(
+    reader: Reader,
+    now: datetime,
+    *,
+    days: float = 1.0,
+    model: str | None = None,
+    token_budget: int = 2048,
+) -> dict[str, object]:
+    """Fit the engine to its recorded samples and return it with predicted and measured TTFT of the same requests."""
+    chosen, load = recorded(reader, now, days=days, model=model)
+    since = now - timedelta(days=days)
+    samples = reader.columns("replay_samples", model=chosen, since=since, now=now)
+    if len(samples["ts"]) == 0:
+        raise NotEnoughDataError(f"no engine samples of {chosen} in the last {days:g} days")
+    instances = np.unique(samples["instance"].astype(str))
+    busiest = max(instances, key=lambda name: float(np.nansum(_one(samples, name)["generation_tokens"])))
+    seats, kv_tokens, block = _limits(reader.columns("replay_limits", model=chosen, now=now))
+    found = fit(_one(samples, busiest), seats=seats, kv_tokens=kv_tokens, token_budget=token_budget, block_tokens=block)
+    rows = reader.columns("replay_requests", model=chosen, since=since, now=now)
+    result: dict[str, object] = {
+        "model": chosen,
+        "instance": str(busiest),
+        "engine": _engine(found.engine),
+        "samples": found.samples,
+        "median_error": _number(found.median_error),
+    }
+    if len(rows["ts"]):
+        start = (rows["ts"].min() - samples["ts"].min()) / np.timedelta64(1, "us") / 1e6
+        result["ttft"] = _compared(load, found, float(start), len(instances), _floats(rows, "ttft_seconds"))
+    return result
+
+
+def _compared(load: Arrivals, found: Calibration, start: float, instances: int, measured: Floats) -> dict[str, object]:
+    """Replay the recorded requests at the recorded pace and set both distributions side by side."""
+    length = float(load.seconds[-1]) + 600
+    pace = found.pace_track(start, length, 2.0)
+    simulator = Simulator(load, found.engine, instances, instances, pace=pace, pace_step_seconds=2.0)
+    simulator.advance(length)
+    simulator.finish()
+    predicted = simulator.ttft_seconds()
+    table = {}
+    for name, values in (("measured", measured), ("predicted", predicted)):
+        known = values[np.isfinite(values)]
+        p50, p99 = np.quantile(known, (0.5, 0.99), method="inverted_cdf") if len(known) else (np.nan, np.nan)
+        table[name] = {"p50": _number(float(p50)), "p99": _number(float(p99)), "requests": len(known)}
+    return dict(table)
+
+
+def _one(samples: Columns, instance: str) -> dict[str, Floats]:
+    mine = samples["instance"] == instance
+    names = [name for name in samples if name not in ("ts", "instance")]
+    return {name: _floats(samples, name)[mine] for name in names}
+
+
+def _limits(rows: Columns) -> tuple[int, int, int]:
+    def first(name: str, otherwise: int) -> int:
+        known = [value for value in _floats(rows, name).tolist() if isfinite(value)]
+        return int(known[0]) if known else otherwise
+
+    return first("max_running", SEATS), first("kv_capacity_tokens", KV_TOKENS), first("block_tokens", 16)
+
+
+def _engine(engine: Engine) -> dict[str, object]:
+    return {name: getattr(engine, name) for name in Engine.__dataclass_fields__}
+
+
+def _floats(columns: Mapping[str, npt.NDArray[np.generic]], name: str) -> Floats:
+    if name not in columns:
+        return np.full(len(columns["ts"]), np.nan)
+    return np.array([np.nan if value is None else value for value in columns[name].tolist()], dtype=np.float64)
+
+
+def _number(value: float) -> float | None:
+    return round(value, 6) if isfinite(value) else None
