@@ -27,12 +27,12 @@ from agent.outputs.totals import Totals
 from agent.schedule import Ticker
 from agent.scrape import Scraper, instance_of
 from agent.selfmetrics import SelfMetrics
+from agent.sender import sender_of
 from agent.ship import Shipper
 from agent.spans import Sender, SpanReceiver
 from agent.spool import Spool
 from agent.targets.form import Discovery
 from agent.targets.registry import discoveries
-from signals import wire
 from signals.errors import SloscopeError, StoreError
 from signals.records import Scrape
 
@@ -89,17 +89,7 @@ class Daemon:
         self._searches: list[Ticker] = []
         self._outputs: list[Ticker] = []
         self._aliases: dict[str, str] = {}
-        self.machine = Machine(
-            config,
-            self.host,
-            self.spool,
-            self.metrics,
-            world.clock,
-            world.wall_ns,
-            self._configs,
-            world.reexec,
-            world.driver,
-        )
+        self.machine = self._new_machine()
 
     def start(self) -> None:
         """Start everything. Raise StoreError, ConfigError or OSError when it cannot."""
@@ -109,7 +99,7 @@ class Daemon:
         receiver = SpanReceiver(self.spool, self.senders, self._spans, exempt, self._alias, self.lifecycle.loaded)
         if self.config.spans.listen is not None:
             self.span_server = serve(self.config.spans.listen, receiver.answer, self.config.spans.max_bytes, "spans")
-        health = Health(self.metrics, self.totals, self.alive, self.checks, self.refresh, self._plain)
+        health = Health(self.metrics, lambda: self.totals, self.alive, self.checks, self.refresh, self._plain)
         if self.config.agent.listen is not None:
             self.own_server = serve(self.config.agent.listen, health.answer, 1_000_000, "own pages")
         self.machine.start()
@@ -131,7 +121,7 @@ class Daemon:
             for name, loop in list(self.loops.items()):
                 if wanted.get(name) != loop.scraper.config:
                     del self.loops[name]
-                    loop.stop()
+                    loop.retire()
                     if name not in wanted:
                         loop.farewell()
             for name, config in wanted.items():
@@ -150,21 +140,33 @@ class Daemon:
             self._reload_ok = False
             return False
         with self._lock:
-            if config.agent != self.config.agent or config.spans != self.config.spans:
-                log.warning("changes of `agent` and `spans` take effect at the next start")
-            renewed = config.collector != self.config.collector
-            searched = config.discovery != self.config.discovery
-            self.config = config
-            if renewed:
-                self._start_shipping()
-            self.found("static", config.targets)
-            if searched:
-                self._start_searches()
+            self._take(config)
         self.metrics.reloaded.set(1)
         self.metrics.reloaded_at.set(self.world.wall_ns() / 1e9)
         self._reload_ok = True
         log.info("configuration reloaded: %d targets", len(self.loops))
         return True
+
+    def _take(self, config: Config) -> None:
+        """Replace the settings; only what changed is started anew."""
+        old, self.config = self.config, config
+        if config.agent != old.agent or config.spans != old.spans:
+            log.warning("changes of `agent` and `spans` take effect at the next start")
+        if config.collector != old.collector:
+            self._start_shipping()
+        if config.limits != old.limits:
+            for loop in self.loops.values():
+                loop.retire()
+            self.loops.clear()
+        self.found("static", config.targets)
+        if config.discovery != old.discovery:
+            self._start_searches()
+        if (config.gpu, config.host) != (old.gpu, old.host):
+            self.machine.stop()
+            self.machine = self._new_machine()
+            self.machine.start()
+        if config.outputs != old.outputs:
+            self._start_outputs()
 
     def stop(self) -> None:
         """Stop everything; what could not be delivered in time stays on disk. Never waits for a hung thread."""
@@ -199,7 +201,7 @@ class Daemon:
         """Return the targets as senders of spans."""
         with self._lock:
             scrapers = [loop.scraper for loop in self.loops.values()]
-        return [_sender(scraper) for scraper in scrapers]
+        return [sender_of(scraper) for scraper in scrapers]
 
     def alive(self) -> bool:
         """Return whether the scheduler moves; GPUs and targets have no say in it."""
@@ -262,6 +264,20 @@ class Daemon:
         if rows:
             self.machine.write("instances", {"instances": tuple(rows)})
 
+    def _new_machine(self) -> Machine:
+        world = self.world
+        return Machine(
+            self.config,
+            self.host,
+            self.spool,
+            self.metrics,
+            world.clock,
+            world.wall_ns,
+            self._configs,
+            world.reexec,
+            world.driver,
+        )
+
     def _configs(self) -> list[TargetConfig]:
         with self._lock:
             return [loop.scraper.config for loop in self.loops.values()]
@@ -278,9 +294,14 @@ class Daemon:
             self._searches.append(self._ticker(f"discovery {source}", search.refresh_seconds, step).start())
 
     def _start_outputs(self) -> None:
-        if self.totals is None:
-            return
-        for output in self.config.outputs.otlp:
+        for ticker in self._outputs:
+            ticker.stop()
+        outputs = self.config.outputs
+        if self.totals is None and (outputs.prometheus or outputs.otlp):
+            self.totals = Totals()
+        self._outputs = []
+        for output in outputs.otlp:
+            assert self.totals is not None
             exporter = OtlpExporter(output, self.totals.accounts, self._exported, Fetcher(output.tls))
             self._outputs.append(self._ticker(f"otlp {output.url}", output.interval_seconds, exporter.export).start())
 
@@ -360,19 +381,3 @@ class Daemon:
         from agent.configshow import plain
 
         return plain(self.config)
-
-
-def _sender(scraper: Scraper) -> Sender:
-    config = scraper.config
-    names = frozenset({scraper.instance, *config.span_services})
-    stamp = {
-        wire.INSTANCE: scraper.instance,
-        wire.ENGINE: scraper.engine,
-        wire.MODEL_VERSION: config.model_version,
-        wire.POOL: config.pool,
-        wire.REGION: config.region,
-        wire.ROLE: config.role,
-    }
-    if not scraper.gateway and len(scraper.models) == 1:
-        stamp[wire.MODEL] = scraper.models[0]
-    return Sender(names, scraper.engine, scraper.gateway, {key: value for key, value in stamp.items() if value})

@@ -29,7 +29,7 @@ class Health:
     """The routes of the agent's own server."""
 
     metrics: SelfMetrics
-    totals: Totals | None
+    totals: Callable[[], Totals | None]
     alive: Callable[[], bool]
     checks: Callable[[], list[Check]]
     refresh: Callable[[], None]
@@ -47,8 +47,9 @@ class Health:
         if request.path == "/metrics":
             self.refresh()
             return Response(200, self.metrics.page(), prometheus.CONTENT_TYPE)
-        if request.path == "/signals" and self.totals is not None:
-            return Response(200, prometheus.page(self.totals.accounts()), prometheus.CONTENT_TYPE)
+        totals = self.totals()
+        if request.path == "/signals" and totals is not None:
+            return Response(200, prometheus.page(totals.accounts()), prometheus.CONTENT_TYPE)
         if request.path == "/config":
             return Response(200, json.dumps(self.config(), indent=1).encode(), JSON)
         return Response(404, b"here are /metrics /signals /healthz /readyz /config\n")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
@@ -30,6 +31,8 @@ class TargetLoop:
     heard: Callable[[Scrape], None]
     ticker: Ticker | None = None
     _resets: list[bool] = field(default_factory=list)
+    _gate: threading.Lock = field(default_factory=threading.Lock)
+    _retired: bool = False
     _was_up: bool | None = None
 
     @property
@@ -59,15 +62,24 @@ class TargetLoop:
         """Scrape once."""
         before = self.scraper.memory
         result = self.scraper.scrape()
-        if not self._put(result.scrape, result):
-            self.scraper.memory = before
-            return
+        with self._gate:
+            if self._retired:
+                return  # the next loop of this target goes on from the readings on disk
+            if not self._put(result.scrape, result):
+                self.scraper.memory = before
+                return
         self.heard(result.scrape)
         self._account(result)
 
     def stop(self) -> None:
         if self.ticker is not None:
             self.ticker.stop()
+
+    def retire(self) -> None:
+        """Stop, and let nothing of a scrape that is still under way reach the disk."""
+        self.stop()
+        with self._gate:
+            self._retired = True
 
     def farewell(self) -> None:
         """Say that the target is gone."""

@@ -37,6 +37,8 @@ DEAD_ROWS = 200
 _HEAD = struct.Struct("<I")
 #: Dropped at once when the disk is full: enough to get on, few enough to keep what was promised.
 DROP_ROWS = 50
+#: Readings of a target that is away for longer are no use: its counters have begun anew.
+READINGS_SECONDS = 7 * 86_400.0
 EXPIRE_EVERY_NS = 10_000_000_000
 
 R = TypeVar("R")
@@ -185,9 +187,12 @@ class Spool:
             return int(self._guarded(lambda db: db.execute("select count(*) from dead").fetchone())[0])
 
     def tidy(self) -> None:
-        """Give the disk space of delivered batches back."""
+        """Give the disk space of delivered batches back, and forget readings that nobody will go on from."""
         with self._lock:
+            oldest = self.wall_ns() - int(max(self.max_age_seconds, READINGS_SECONDS) * 1e9)
+            self._guarded(lambda db: _prune(db, oldest))
             if self._db is not None:
+                self._layouts = {name for (name,) in self._db.execute("select name from layouts")}
                 self._db.execute("pragma incremental_vacuum").fetchall()
 
     def close(self) -> None:
@@ -314,6 +319,11 @@ def _transaction(db: sqlite3.Connection, work: Callable[[sqlite3.Connection], R]
             db.execute("rollback")
         raise
     return found
+
+
+def _prune(db: sqlite3.Connection, oldest_ns: int) -> None:
+    db.execute("delete from readings where good_ns < ?", (oldest_ns,))
+    db.execute("delete from layouts where name not in (select keys from readings)")
 
 
 def _delete(db: sqlite3.Connection, batches: Iterable[Waiting]) -> list[Waiting]:

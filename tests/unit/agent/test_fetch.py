@@ -108,6 +108,7 @@ def certificate(folder: Path, name: str) -> tuple[str, str]:
     return str(cert), str(key)
 
 
+@pytest.mark.filterwarnings("ignore:Unverified HTTPS request")
 @pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl is not installed")
 def test_certificates_are_checked_on_both_sides_and_read_again_when_replaced(tmp_path: Path) -> None:
     theirs, ours, wrong = (certificate(tmp_path, name) for name in ("server", "client", "other"))

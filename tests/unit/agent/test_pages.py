@@ -121,7 +121,7 @@ def a_health(**checks: bool) -> Health:
     found = [Check(name, good, "note", required=name != "collector") for name, good in checks.items()]
     totals = Totals()
     totals.add(some_scrape())
-    return Health(SelfMetrics(), totals, lambda: True, lambda: found, lambda: None, lambda: {"a": 1})
+    return Health(SelfMetrics(), lambda: totals, lambda: True, lambda: found, lambda: None, lambda: {"a": 1})
 
 
 def ask(health: Health, path: str, method: str = "GET") -> Response:

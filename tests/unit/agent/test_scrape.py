@@ -13,6 +13,7 @@ from agent.fetch import Answer
 from agent.loop import TargetLoop
 from agent.scrape import Scraper
 from agent.selfmetrics import SelfMetrics
+from agent.sender import sender_of
 from agent.spool import METRICS
 from agent.tenants import cap_tenants
 from collector.receivers.decode import decode_resource, parse_export
@@ -161,6 +162,24 @@ def test_a_loop_writes_to_disk_before_anybody_hears_and_forgets_nothing_when_it_
     assert spool.recall(loop.key) is not None
 
 
+def test_a_scrape_that_is_overtaken_by_a_new_loop_leaves_no_trace(tmp_path: Path) -> None:
+    clock = FakeClock()
+    spool = new_spool(tmp_path, clock)
+    heard: list[Scrape] = []
+    loop = TargetLoop(
+        a_scraper(FakeWeb({PAGE_URL: vllm_page(10)}), clock),
+        spool,
+        Encoder(),
+        SelfMetrics(),
+        clock.monotonic,
+        heard.append,
+    )
+    loop.retire()
+    loop.step()
+    assert spool.empty
+    assert heard == []
+
+
 def test_the_next_life_of_the_agent_goes_on_where_this_one_stopped(tmp_path: Path) -> None:
     clock = FakeClock()
     heard: list[Scrape] = []
@@ -173,6 +192,16 @@ def test_the_next_life_of_the_agent_goes_on_where_this_one_stopped(tmp_path: Pat
         loop.step()
         spool.close()
     assert [tokens(scrape) for scrape in heard] == [None, 7.0]
+
+
+def test_spans_of_a_target_are_stamped_with_what_its_page_said() -> None:
+    scraper = a_scraper(FakeWeb({PAGE_URL: vllm_page()}), pool="chat", span_services=("svc",))
+    assert sender_of(scraper).attributes == {"sloscope.instance": "i", "sloscope.pool": "chat"}
+    scraper.scrape()
+    sender = sender_of(scraper)
+    assert sender.names == {"i", "svc"}
+    assert sender.attributes["sloscope.model"] == "m"
+    assert (sender.engine, sender.gateway) == ("vllm", False)
 
 
 def test_tenants_beyond_the_limit_are_counted_together() -> None:

@@ -154,3 +154,19 @@ def test_readings_that_do_not_fit_together_are_as_good_as_none(tmp_path: Path) -
     assert spool._db is not None
     spool._db.execute("update readings set body = x'00'")
     assert spool.recall("target") is None
+
+
+def test_readings_of_targets_long_gone_are_forgotten_with_their_layouts(tmp_path: Path) -> None:
+    clock = FakeClock()
+    spool = new_spool(tmp_path, clock)
+    spool.put(METRICS, a_batch, "old", Memory(State(None, {("x", None): (("k",), [1.0])}), clock.wall_ns(), ()))
+    clock.seconds = 8 * 86_400.0
+    recent = Memory(a_memory().state, clock.wall_ns(), a_memory().groups)
+    spool.put(METRICS, a_batch, "new", recent)
+    spool.tidy()
+    assert spool.recall("old") is None
+    assert spool.recall("new") == recent
+    assert spool._db is not None
+    assert spool._db.execute("select count(*) from layouts").fetchone() == (1,)
+    spool.put(METRICS, a_batch, "old", recent)
+    assert spool.recall("old") == recent
