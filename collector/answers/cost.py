@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, date, datetime, time, timedelta
 
 import numpy as np
@@ -69,7 +69,7 @@ def cost(
     known = tuple(dict.fromkeys((*prices, *prices_of(pools))))
     lives = _lives(reader, opens, closes, pools)
     spends = spend_of(lives, known)
-    usages, without_cached = _usages(reader, opens, closes, objective or default_objective())
+    usages, uncached = _usages(reader, opens, closes, objective or default_objective())
     engines = reader.columns("cost_engine_tokens", since=opens, until=closes)
     lines = bill_of(spends, usages, weights)
     priced = any(spend.usd > 0 for spend in spends)
@@ -93,8 +93,8 @@ def cost(
         "models": _models(spends, usages, engines, weights, priced=priced),
         "rows": _rows(spends, usages, lines, weights, priced=priced),
         "bill": _bill(lines) if priced else [],
-        "reconciliation": _reconciliation(usages, engines),
-        "missing": _missing(lives, spends, without_cached, priced=priced),
+        "reconciliation": _reconciliation(usages, engines, uncached),
+        "missing": _missing(lives, spends, sum(uncached.values()), priced=priced),
     }
 
 
@@ -123,10 +123,12 @@ def _lives(reader: Reader, start: datetime, end: datetime, pools: Sequence[Pool]
     return found
 
 
-def _usages(reader: Reader, start: datetime, end: datetime, objective: Objective) -> tuple[list[Usage], int]:
+def _usages(reader: Reader, start: datetime, end: datetime, objective: Objective) -> tuple[list[Usage], dict[str, int]]:
+    """Return usage by model, tenant and length, and by model the requests whose cached tokens nobody recorded."""
     limits = {name: value for name, value in count_parameters(objective).items() if name in _LIMITS}
     columns = reader.columns("cost_usage", since=start, until=end, **limits)
-    found = []
+    found: list[Usage] = []
+    uncached: dict[str, int] = {}
     for place in range(len(columns["requests"])):
         served, good = (Tokens(*(int(columns[f"{kept}{kind}"][place]) for kind in KINDS)) for kept in ("", "good_"))
         found.append(
@@ -140,7 +142,9 @@ def _usages(reader: Reader, start: datetime, end: datetime, objective: Objective
                 int(columns["good_requests"][place]),
             )
         )
-    return found, int(columns["without_cached"].sum()) if found else 0
+        model = found[-1].model
+        uncached[model] = uncached.get(model, 0) + int(columns["without_cached"][place])
+    return found, uncached
 
 
 def _models(
@@ -216,20 +220,22 @@ def _bill(lines: Iterable[Line]) -> list[dict[str, object]]:
     ]
 
 
-def _reconciliation(usages: Sequence[Usage], engines: Columns) -> list[dict[str, object]]:
+def _reconciliation(usages: Sequence[Usage], engines: Columns, uncached: Mapping[str, int]) -> list[dict[str, object]]:
     """Return recorded tokens beside those that engines counted; a ratio far from 1 means that the bill is wrong."""
     found: list[dict[str, object]] = []
     for place, model in enumerate(engines["model"].tolist()):
-        served, _ = _totals([usage for usage in usages if usage.model == model])
+        own = [usage for usage in usages if usage.model == model]
+        served, _ = _totals(own)
+        nobody_knows = uncached.get(model, 0) == sum(usage.requests for usage in own)
         pairs = (
             ("input", served.input + served.cached, "prompt_tokens"),
-            ("cached", served.cached, "prefix_hit_tokens"),
+            ("cached", None if nobody_knows else served.cached, "prefix_hit_tokens"),
             ("output", served.output, "generation_tokens"),
         )
         for kind, recorded, column in pairs:
             counted = float(engines[column][place])
             known = None if np.isnan(counted) else int(counted)
-            ratio = None if known is None else share(recorded, known)
+            ratio = None if known is None or recorded is None else share(recorded, known)
             found.append({"model": model, "kind": kind, "recorded": recorded, "engine": known, "ratio": ratio})
     return found
 
