@@ -17,6 +17,7 @@ from pathlib import Path
 from types import FrameType
 from typing import TextIO
 
+import pyarrow as pa
 import uvicorn
 
 from collector.api.app import build_app
@@ -80,6 +81,7 @@ def build_services(config: CollectorConfig) -> Services:
         return datetime.now(UTC)
 
     tokens = TokenFile(Path(config.tokens) if config.tokens else None, clock)
+    warm_up()
     in_memory = config.db == ":memory:"
     store = Store.open(
         None if in_memory else config.db, memory_limit=config.memory_limit or None, threads=config.threads or None
@@ -96,6 +98,11 @@ def build_services(config: CollectorConfig) -> Services:
         clock=clock,
         monotonic=time.monotonic,
     )
+
+
+def warm_up() -> None:
+    """Convert one list to Arrow: the first imports pandas where it is installed, and no sender should wait for that."""
+    pa.array([None], type=pa.string())
 
 
 def serving_url(db: str | Path) -> str | None:

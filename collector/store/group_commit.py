@@ -23,8 +23,8 @@ from signals.errors import InputError, SloscopeError, StoreError
 #: Batches in one transaction at most: bounds the memory of a group and the time that others wait for it.
 MAX_GROUP = 512
 #: Pause after a join, and at least this many times as long as the join took: freshness against load.
-JOIN_PAUSE_SECONDS = 0.5
-JOIN_SHARE = 2.0
+JOIN_PAUSE_SECONDS = 1.0
+JOIN_SHARE = 4.0
 #: What a commit may raise without ending the writer thread; anything else is a defect that /readyz then shows.
 SURVIVABLE = (SloscopeError, duckdb.Error, ValueError, TypeError, LookupError, ArithmeticError, OSError, MemoryError)
 #: Of these the sender's data are the cause: sending them again cannot help.
