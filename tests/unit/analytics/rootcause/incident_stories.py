@@ -162,12 +162,13 @@ class Story:
                 [life, MODEL, f"node-{life}", START + timedelta(seconds=self.lives.get(life, -86_400.0))],
             )
         for name, (before, late) in self.signals.items():
-            for t in range(0, CALM_SECONDS + INCIDENT_SECONDS, 30):
-                value = (late if t >= CALM_SECONDS else before) * float(self.rng.lognormal(0, 0.1))
-                connection.execute(
-                    "insert into signal_samples (ts, model, signal, value) values (?, ?, ?, ?)",
-                    [START + timedelta(seconds=t), MODEL, name, value],
-                )
+            ticks = np.arange(0, CALM_SECONDS + INCIDENT_SECONDS, 30.0)
+            value = np.where(ticks >= CALM_SECONDS, late, before) * self.rng.lognormal(0, 0.1, len(ticks))
+            named = {
+                "model": np.full(len(ticks), MODEL, dtype=object),
+                "signal": np.full(len(ticks), name, dtype=object),
+            }
+            self._put(connection, "signal_samples", {"ts": self._when(ticks), **named, "value": value})
         for change in self.changes:
             connection.execute(
                 "insert into changes (ts, kind, model_version, summary) values (?, ?, ?, ?)",

@@ -7,11 +7,13 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import duckdb
+import pyarrow as pa
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from prometheus_client.parser import text_string_to_metric_families
 
 from signals.lengths import length_bucket
 
+Rows = dict[str, list[dict[str, object]]]
 GAUGES = {
     "vllm:num_requests_waiting": "queue_depth",
     "vllm:num_requests_running": "running",
@@ -39,9 +41,11 @@ TTFT = "vllm:time_to_first_token_seconds_bucket"
 def load(connection: duckdb.DuckDBPyConnection, pages: Path, spans: Path | None, model: str = "tiny-llama") -> datetime:
     """Fill engine_samples, engine_bins and (with spans) requests; return the time of the first page."""
     index = [json.loads(line) for line in (pages / "index.jsonl").read_text().splitlines()]
-    _load_pages(connection, pages, index, model)
+    rows: Rows = {}
+    _load_pages(rows, pages, index, model)
     if spans is not None:
-        _load_spans(connection, spans, model, pages.name)
+        _load_spans(rows, spans, model, pages.name)
+    _write(connection, rows)
     return datetime.fromtimestamp(index[0]["t"], UTC)
 
 
@@ -49,7 +53,7 @@ def at(start: datetime, seconds: float) -> datetime:
     return start + timedelta(seconds=seconds)
 
 
-def _load_pages(connection: duckdb.DuckDBPyConnection, pages: Path, index: list[dict[str, float]], model: str) -> None:
+def _load_pages(rows: Rows, pages: Path, index: list[dict[str, float]], model: str) -> None:
     before: dict[str, float] = {}
     bins_before: dict[float, float] = {}
     last = 0.0
@@ -82,13 +86,13 @@ def _load_pages(connection: duckdb.DuckDBPyConnection, pages: Path, index: list[
         }
         if last:
             row |= {name: value - before.get(name, 0.0) for name, value in counters.items()}
-            _insert_bins(connection, edges, bins_before, row)
-        _insert(connection, "engine_samples", row)
+            _insert_bins(rows, edges, bins_before, row)
+        _insert(rows, "engine_samples", row)
         before, bins_before, last = counters, edges, entry["t"]
 
 
 def _insert_bins(
-    connection: duckdb.DuckDBPyConnection,
+    rows: Rows,
     edges: dict[float, float],
     before: dict[float, float],
     sample: dict[str, object],
@@ -98,7 +102,7 @@ def _insert_bins(
         total = edges[edge] - before.get(edge, 0.0)
         if total > below:
             _insert(
-                connection,
+                rows,
                 "engine_bins",
                 {
                     "ts": sample["ts"],
@@ -114,13 +118,24 @@ def _insert_bins(
         low, below = edge, total
 
 
-def _insert(connection: duckdb.DuckDBPyConnection, table: str, row: dict[str, object]) -> None:
-    names = ", ".join(row)
-    marks = ", ".join("?" for _ in row)
-    connection.execute(f"insert into {table} ({names}) values ({marks})", list(row.values()))
+def _insert(rows: Rows, table: str, row: dict[str, object]) -> None:
+    rows.setdefault(table, []).append(row)
 
 
-def _load_spans(connection: duckdb.DuckDBPyConnection, folder: Path, model: str, instance: str) -> None:
+def _write(connection: duckdb.DuckDBPyConnection, rows: Rows) -> None:
+    for table, found in rows.items():
+        batch = pa.Table.from_pylist([{name: row.get(name) for name in _names(found)} for row in found])
+        connection.register("batch", batch)
+        names = ", ".join(batch.column_names)
+        connection.execute(f"insert into {table} ({names}) select {names} from batch")
+        connection.unregister("batch")
+
+
+def _names(rows: list[dict[str, object]]) -> list[str]:
+    return list(dict.fromkeys(name for row in rows for name in row))
+
+
+def _load_spans(rows: Rows, folder: Path, model: str, instance: str) -> None:
     for path in sorted(folder.glob("*.bin")):
         body = ExportTraceServiceRequest()
         body.ParseFromString(path.read_bytes())
@@ -128,10 +143,10 @@ def _load_spans(connection: duckdb.DuckDBPyConnection, folder: Path, model: str,
             for scope in resource.scope_spans:
                 for span in scope.spans:
                     if span.name == "llm_request":
-                        _insert_span(connection, span, model, instance)
+                        _insert_span(rows, span, model, instance)
 
 
-def _insert_span(connection: duckdb.DuckDBPyConnection, span: object, model: str, instance: str) -> None:
+def _insert_span(rows: Rows, span: object, model: str, instance: str) -> None:
     found = {
         item.key: item.value.double_value or item.value.int_value or item.value.string_value
         for item in span.attributes  # type: ignore[attr-defined]
@@ -141,7 +156,7 @@ def _insert_span(connection: duckdb.DuckDBPyConnection, span: object, model: str
     e2e = float(found["gen_ai.latency.e2e"])
     tokens = int(found["gen_ai.usage.prompt_tokens"])
     _insert(
-        connection,
+        rows,
         "requests",
         {
             "ts": start,

@@ -96,13 +96,13 @@ def test_pages_alone_tell_stage_and_cause() -> None:
     story.s["prefill_seconds_sum"] = np.full(len(story.s["t"]), 0.6)
     connection = story.store()
     connection.execute("delete from requests")
-    for step in range(0, CALM_SECONDS + 900, 15):
-        slow = step >= CALM_SECONDS
-        for low, high, count in ((0.0, 0.5, 1 if slow else 20), (0.5, 20.0, 19 if slow else 0)):
-            connection.execute(
-                "insert into engine_bins values (?, 15, 'a', ?, 'ttft_seconds', ?, ?, ?)",
-                [START + timedelta(seconds=step), MODEL, low, high, count],
-            )
+    connection.execute(
+        "insert into engine_bins (ts, interval_seconds, instance, model, metric, edge_lo, edge_hi, count) "
+        "select $start + to_seconds(step), 15, 'a', $model, 'ttft_seconds', low, high, "
+        "case when step < $calm then if(low = 0, 20, 0) else if(low = 0, 1, 19) end "
+        "from range(0, $calm + 900, 15) t(step), (values (0.0, 0.5), (0.5, 20.0)) e(low, high)",
+        {"start": START, "model": MODEL, "calm": CALM_SECONDS},
+    )
     answer = explain(DuckReader(connection), END, model=MODEL, start=ONSET, end=END)
     causes = answer["causes"]
     assert isinstance(causes, list)
