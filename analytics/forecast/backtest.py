@@ -98,6 +98,7 @@ class Backtest:
         }
 
 
+GOLDEN = 0.6180339887498949
 #: Far more days than any series has: a backtest looks at all of them.
 ALL_DAYS = 36_500
 
@@ -158,5 +159,7 @@ def rolling_origins(
     first, last = round(learn_days * day), size - round(horizon_days * day)
     if last < first:
         return ()
-    spread = np.linspace(first, last, count + 1)[:count] if count > 1 else np.array([float(last)])
+    places = np.arange(count)
+    # The golden ratio scatters them over the times of day; even spacing would meet the same few hours again and again.
+    spread = first + (last - first) * (places + (places * GOLDEN) % 1) / count
     return tuple(int(origin) for origin in np.unique(np.round(spread)))

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from sklearn.ensemble import HistGradientBoostingRegressor
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]  # ships no types; comes with scikit-learn
 
 from analytics.forecast.calibration import Calibration
 from analytics.forecast.history import FloatArray, History, IntArray
@@ -13,7 +14,7 @@ from analytics.forecast.member import targets
 from analytics.forecast.windows import trailing_mean
 
 #: Rows that the trees learn from; more cost time and change little.
-MAX_ROWS = 3_000
+MAX_ROWS = 2_500
 LEAST_ROWS = 200
 #: The past is cut into this many blocks, each forecast by trees that saw only what came before it.
 BLOCKS = 2
@@ -25,7 +26,7 @@ class HistGradient:
 
     name: str = "hist_gradient"
     quantile: float = 0.5
-    trees: int = 50
+    trees: int = 40
 
     def fit(self, history: History, calibration: Calibration) -> FittedTrees:
         """Learn once per block and once at the end; too few rows learn nothing."""
@@ -55,7 +56,8 @@ class HistGradient:
             loss="quantile", quantile=self.quantile, max_iter=self.trees, max_leaf_nodes=15, min_samples_leaf=40,
             learning_rate=0.1, l2_regularization=1.0, early_stopping=False, random_state=0,
         )  # fmt: skip
-        return trees.fit(features.reshape(-1, features.shape[-1])[keep], wanted[keep])
+        with threadpool_limits(limits=1):  # on a busy host its threads wait for each other longer than they work
+            return trees.fit(features.reshape(-1, features.shape[-1])[keep], wanted[keep])
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +80,8 @@ def _paths(
     if trees is None:
         return np.full((len(origins), len(leads)), np.nan)
     features, scale = _features(history, origins, leads)
-    ratio = trees.predict(features.reshape(-1, features.shape[-1])).reshape(len(origins), len(leads))
+    with threadpool_limits(limits=1):
+        ratio = trees.predict(features.reshape(-1, features.shape[-1])).reshape(len(origins), len(leads))
     found: FloatArray = np.maximum(ratio, 0.0) * scale[:, None]
     return found
 

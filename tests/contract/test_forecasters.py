@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import pickle
+from functools import cache
 
 import numpy as np
 import pytest
 
-from analytics.forecast import FORECASTERS, get
+from analytics.forecast import FORECASTERS, Forecaster, get
 from analytics.forecast.history import FloatArray, TimeArray
 
 STEP = 3600
@@ -22,13 +23,19 @@ def series(days: float, seed: int = 0) -> tuple[TimeArray, FloatArray]:
     return times, np.maximum(0.0, 10 - 6 * np.cos(clock) + noise)
 
 
+@cache
+def fitted(name: str, days: float) -> Forecaster:
+    """Return the forecaster fitted to the series, once for all tests that only ask it."""
+    return get(name, STEP).fit(*series(days))
+
+
 @pytest.fixture(params=sorted(FORECASTERS))
 def name(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
 def test_quantiles_are_ordered_finite_and_never_negative(name: str) -> None:
-    found = get(name, STEP).fit(*series(9)).predict(2 * DAY)
+    found = fitted(name, 9).predict(2 * DAY)
     assert found.shape == (2 * DAY, 4)
     assert np.isfinite(found).all()
     assert (found >= 0).all()
@@ -42,7 +49,7 @@ def test_short_history_gives_an_answer_with_its_basis_and_less_confidence(name: 
     assert np.isfinite(found).all()
     assert short.basis
     assert 0 <= short.confidence <= 1
-    assert short.confidence < get(name, STEP).fit(*series(20)).confidence
+    assert short.confidence < fitted(name, 20).confidence
 
 
 def test_no_history_is_an_answer_of_unknowns(name: str) -> None:
@@ -75,7 +82,7 @@ def test_a_gap_is_not_a_fall_in_demand(name: str) -> None:
     times, values = series(9)
     gap = values.copy()
     gap[-DAY : -DAY // 2] = np.nan
-    whole = get(name, STEP).fit(times, values).predict(DAY, (0.5,))
+    whole = fitted(name, 9).predict(DAY, (0.5,))
     holed = get(name, STEP).fit(times, gap).predict(DAY, (0.5,))
     assert np.abs(holed - whole).mean() < 0.25 * whole.mean()
 
@@ -125,11 +132,11 @@ def test_refresh_follows_new_values_without_learning_anew(name: str) -> None:
 
 
 def test_a_fitted_forecaster_survives_pickling(name: str) -> None:
-    forecaster = get(name, STEP).fit(*series(9))
+    forecaster = fitted(name, 9)
     again = pickle.loads(pickle.dumps(forecaster))
     assert np.array_equal(again.predict(DAY), forecaster.predict(DAY))
 
 
 def test_a_week_ahead_is_forecast_too(name: str) -> None:
-    found = get(name, STEP).fit(*series(15)).predict(7 * DAY)
+    found = fitted(name, 15).predict(7 * DAY)
     assert np.isfinite(found).all()
