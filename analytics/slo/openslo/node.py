@@ -12,7 +12,7 @@ from analytics.slo.openslo.fault import Fault
 #: Deeper than any OpenSLO document, shallow enough for a recursive walk.
 MAX_DEPTH = 40
 #: Aliases can repeat a node for ever; no hand-written file comes near this many.
-MAX_NODES = 50_000
+MAX_NODES = 20_000
 _TAG = "tag:yaml.org,2002:"
 
 

@@ -109,10 +109,10 @@ def test_the_gate_rarely_fails_equals_and_mostly_catches_a_fifth() -> None:
             rng.lognormal(-1, 0.6, 1500) * slower, np.sort(rng.uniform(0, 3600, 1500)), np.zeros(1500, dtype=np.int64)
         )
 
-    equal = [compare_latencies(side(1.0), side(1.0), margin=0.1, seed=seed).verdict for seed in range(12)]
-    worse = [compare_latencies(side(1.0), side(1.6), margin=0.1, seed=seed).verdict for seed in range(12)]
+    equal = [compare_latencies(side(1.0), side(1.0), margin=0.1, seed=seed).verdict for seed in range(8)]
+    worse = [compare_latencies(side(1.0), side(1.6), margin=0.1, seed=seed).verdict for seed in range(8)]
     assert equal.count("fail") <= 2
-    assert worse.count("fail") >= 9
+    assert worse.count("fail") >= 6
     assert worse.count("pass") == 0
 
 

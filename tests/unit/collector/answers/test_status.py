@@ -13,7 +13,7 @@ from collector.answers.status import status
 from collector.answers.windows import window_name
 from collector.store.reader import DuckReader
 from tests.support.public_store import public_store
-from tests.unit.collector.answers import recorded
+from tests.unit.collector.answers.recorded_run import load_run
 
 PAYLOADS = Path(__file__).parents[4].parent / "shared" / "payloads"
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -191,7 +191,7 @@ class TestOnARecordedEngine:
     @classmethod
     def run(cls) -> duckdb.DuckDBPyConnection:
         store = public_store()
-        recorded.load(store, PAYLOADS / "vllm-live", PAYLOADS / "vllm-live-otlp")
+        load_run(store, PAYLOADS / "vllm-live", PAYLOADS / "vllm-live-otlp")
         return store
 
     def newest(self, run: duckdb.DuckDBPyConnection) -> datetime:
@@ -214,9 +214,7 @@ class TestOnARecordedEngine:
 
     def test_a_page_alone_gives_the_bucket_and_counts_nobody_twice(self, run: duckdb.DuckDBPyConnection) -> None:
         pages = public_store()
-        for table in ("engine_samples", "engine_bins"):
-            pages.register("rows", run.sql(f"select * from {table}").to_arrow_table())
-            pages.execute(f"insert into {table} select * from rows")
+        load_run(pages, PAYLOADS / "vllm-live", None)
         (row,) = rows(pages, now=self.newest(run))
         assert (row["p99_interval"], row["sli_source"], row["unattributed_bad"]) == ([40.0, 80.0], "page", 0)
         assert row["good"] + row["bad"] == 365
