@@ -12,6 +12,7 @@ from datetime import datetime, timedelta
 from urllib.parse import urlencode
 
 from analytics.slo import DIMENSIONS
+from analytics.slo.silence import Silence
 
 #: How long an unchanged alert stays quiet on a webhook before it is said again.
 REPEAT = timedelta(hours=4)
@@ -38,21 +39,6 @@ class Alert:
     def labels(self) -> dict[str, str]:
         """Return what Alertmanager routes and deduplicates by."""
         return {"alertname": self.name, "severity": self.severity, "objective": self.objective, **self.scope}
-
-
-@dataclass(frozen=True, slots=True)
-class Silence:
-    """Alerts whose labels equal all of `match` are not sent in [start, end); who decided it and why is kept."""
-
-    match: Mapping[str, str]
-    start: datetime
-    end: datetime
-    decided_by: str
-    reason: str
-
-    def covers(self, alert: Alert, now: datetime) -> bool:
-        labels = alert.labels()
-        return self.start <= now < self.end and all(labels.get(name) == value for name, value in self.match.items())
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +90,7 @@ def advance_alerts(
         before = book.open.get(alert.key)
         current = replace(alert, started_at=now) if before is None else _continued(alert, before)
         opened[alert.key] = current
-        silence = next((one for one in silences if one.covers(current, now)), None)
+        silence = next((one for one in silences if one.covers(current.labels(), now)), None)
         said = book.said_at.get(alert.key)
         if silence is not None:
             silenced.append((current, silence))

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from analytics.slo import Objective
 from analytics.slo.openslo import Catalogue, Fault, read_documents
+from analytics.slo.silence import Silence
 from signals.errors import ConfigError, InputError
 
 #: No hand-written objective file is larger; a wrong path to a data file should not be parsed for minutes.
@@ -21,6 +23,11 @@ def load_objectives(place: Path) -> tuple[Objective, ...]:
             f"{count} fault{'s' if count > 1 else ''} in the objectives of {place}", map(str, catalogue.faults)
         )
     return catalogue.objectives
+
+
+def load_silences(place: Path) -> tuple[Silence, ...]:
+    """Return the silences that stand beside objectives; faults are `load_objectives`' business."""
+    return read_objectives(place).silences
 
 
 def read_objectives(place: Path) -> Catalogue:
@@ -42,4 +49,4 @@ def read_objectives(place: Path) -> Catalogue:
         except OSError as error:
             unread.append(Fault(name, 1, "document", f"cannot be read: {error.strerror}"))
     catalogue = read_documents(texts)
-    return Catalogue(catalogue.objectives, tuple(sorted((*unread, *catalogue.faults))))
+    return replace(catalogue, faults=tuple(sorted((*unread, *catalogue.faults))))

@@ -19,6 +19,7 @@ from signals.errors import UnreachableError
 
 if TYPE_CHECKING:
     from analytics.slo import Objective
+    from analytics.slo.silence import Silence
     from collector.answers.objective_series import ObjectiveSeries
 
 log = logging.getLogger(__name__)
@@ -49,12 +50,19 @@ class AlertSender:
         alerts = find_alerts(
             rows, explanations=self._explained(rows, now), dashboard_url=self.parts.config.dashboard_url
         )
-        this_round = advance_alerts(self.book, alerts, now)
+        this_round = advance_alerts(self.book, alerts, now, silences=self._silences())
         self.last = this_round
         faults = self._send(this_round, now)
         self.book = this_round.book
         if faults:
             raise UnreachableError("; ".join(faults))
+
+    def _silences(self) -> Sequence[Silence]:
+        """Return the silences that stand beside the configured objectives."""
+        from collector.answers.objective_files import load_silences
+
+        place = self.parts.config.objectives
+        return load_silences(Path(place)) if place else ()
 
     def _publish(self, objectives: Sequence[Objective] | None, rows: list[Mapping[str, object]], now: datetime) -> None:
         """Put the series that exported Prometheus rules read on this server's /metrics."""

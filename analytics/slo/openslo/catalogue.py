@@ -14,6 +14,8 @@ from analytics.slo.openslo.fault import Fault
 from analytics.slo.openslo.node import Node, read_nodes
 from analytics.slo.openslo.schema import KINDS
 from analytics.slo.openslo.service_level import objective_names, read_slo
+from analytics.slo.openslo.silenced import read_silence
+from analytics.slo.silence import Silence
 
 #: RFC 1123 names, as OpenSLO asks for.
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
@@ -21,10 +23,11 @@ _NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 
 @dataclass(frozen=True, slots=True)
 class Catalogue:
-    """The objectives of a set of files, in order of name, and everything that is wrong in them, by place."""
+    """The objectives of a set of files, in order of name, their silences, and everything that is wrong, by place."""
 
     objectives: tuple[Objective, ...]
     faults: tuple[Fault, ...]
+    silences: tuple[Silence, ...] = ()
 
 
 def read_documents(files: Iterable[tuple[str, str | bytes]]) -> Catalogue:
@@ -48,6 +51,13 @@ def read_documents(files: Iterable[tuple[str, str | bytes]]) -> Catalogue:
         faults += _not_said_yet(meaning, broken[id(document)])
         if not meaning and not broken[id(document)]:
             exclusions.append(found)
+    silences: list[Silence] = []
+    for document in shelf["Silence"].values():
+        meaning = []
+        silence = read_silence(document, meaning)
+        faults += _not_said_yet(meaning, broken[id(document)])
+        if silence is not None and not meaning and not broken[id(document)]:
+            silences.append(silence)
     objectives: list[Objective] = []
     for document in shelf["SLO"].values():
         names = set(objective_names(document))
@@ -57,7 +67,8 @@ def read_documents(files: Iterable[tuple[str, str | bytes]]) -> Catalogue:
         understood = read_slo(document, shelf, kept, meaning)
         faults += _not_said_yet(meaning, said)
         objectives += () if said else understood
-    return Catalogue(tuple(sorted(objectives, key=lambda one: one.name)), tuple(sorted(set(faults))))
+    ordered = tuple(sorted(objectives, key=lambda one: one.name))
+    return Catalogue(ordered, tuple(sorted(set(faults))), tuple(silences))
 
 
 def _not_said_yet(meaning: list[Fault], form: tuple[Fault, ...]) -> list[Fault]:

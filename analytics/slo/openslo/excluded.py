@@ -15,7 +15,7 @@ from signals.errors import nearest
 def read_exclusion(document: Node, objectives: Iterable[str], faults: list[Fault]) -> tuple[Exclusion, frozenset[str]]:
     """Return the exclusion and the names of the objectives that it is for (none named = all)."""
     spec = document.get("spec") or document
-    start, end = _moment(spec.get("from"), faults), _moment(spec.get("to"), faults)
+    start, end = read_moment(spec.get("from"), faults), read_moment(spec.get("to"), faults)
     if start is not None and end is not None and not start < end:
         faults.append(spec.fault("must be later than from", key="to"))
     only = read_filters(spec.get("filters"), faults)
@@ -34,7 +34,8 @@ def read_exclusion(document: Node, objectives: Iterable[str], faults: list[Fault
     return exclusion, frozenset(names)
 
 
-def _moment(node: Node | None, faults: list[Fault]) -> datetime | None:
+def read_moment(node: Node | None, faults: list[Fault]) -> datetime | None:
+    """Return a time with its zone; None where there is none, or a fault."""
     if node is None:
         return None
     try:

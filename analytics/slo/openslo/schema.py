@@ -166,6 +166,16 @@ EXCLUSION_SPEC = _map(
     },
     required=True,
 )
+SILENCE_SPEC = _map(
+    {
+        "match": Field("free", True),
+        "from": _text(required=True),
+        "to": _text(required=True),
+        "reason": _text(required=True),
+        "decidedBy": _text(required=True),
+    },
+    required=True,
+)
 
 
 def _document(spec: Field) -> Field:
@@ -186,5 +196,6 @@ KINDS: Mapping[str, Field] = {
         _map({"description": TEXT, "type": _text(required=True), "connectionDetails": FREE}, required=True)
     ),
     "Exclusion": _document(EXCLUSION_SPEC),
+    "Silence": _document(SILENCE_SPEC),
 }
-OUR_KINDS: tuple[str, ...] = ("Exclusion",)
+OUR_KINDS: tuple[str, ...] = ("Exclusion", "Silence")

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
+from analytics.slo.silence import Silence
 from collector.answers.alert_payloads import alertmanager_payload, heartbeat_payload, webhook_payloads
-from collector.answers.alerts import REPEAT, AlertBook, Silence, advance_alerts, find_alerts
+from collector.answers.alerts import REPEAT, AlertBook, advance_alerts, find_alerts
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 PAGE = {"severity": "page", "long": "1h", "short": "5m", "factor": 13.44}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import re
+from datetime import UTC, datetime
 from itertools import pairwise
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from hypothesis import strategies as st
 from analytics.slo import DIMENSIONS, METRICS, BurnRule, Threshold
 from analytics.slo.openslo import PRESETS, read_documents
 from analytics.slo.openslo.schema import ANNOTATIONS, SOURCE_SPEC
-from collector.answers.objective_files import load_objectives, read_objectives
+from collector.answers.objective_files import load_objectives, load_silences, read_objectives
 from signals.errors import ConfigError, InputError
 from signals.lengths import LENGTH_BUCKETS
 
@@ -117,6 +118,43 @@ spec:
     (objective,) = read_documents([("o", text)]).objectives
     assert objective.thresholds == (Threshold("ttft_seconds", 1.5),)
     assert (objective.target, objective.window_seconds) == (0.995, 28 * 86_400)
+
+
+SILENCE = """apiVersion: sloscope/v1
+kind: Silence
+metadata: {name: known}
+spec:
+  match: {objective: chat-ttft, model: llama-70b}
+  from: 2026-03-01T12:00:00Z
+  to: 2026-03-01T18:00:00Z
+  reason: Known, the fix is being rolled out
+  decidedBy: on call
+"""
+
+
+def test_a_silence_stands_beside_objectives(tmp_path: Path) -> None:
+    (tmp_path / "silences.yaml").write_text(SILENCE)
+    (silence,) = load_silences(tmp_path)
+    labels = {"objective": "chat-ttft", "model": "llama-70b", "severity": "page"}
+    assert silence.covers(labels, datetime(2026, 3, 1, 13, tzinfo=UTC))
+    assert not silence.covers(labels, datetime(2026, 3, 1, 18, tzinfo=UTC))
+    assert not silence.covers({**labels, "model": "other"}, datetime(2026, 3, 1, 13, tzinfo=UTC))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "key", "says"),
+    [
+        ("model: llama", "modle: llama", "spec.match.modle", "'model'"),
+        ("{objective: chat-ttft, model: llama-70b}", "{}", "spec.match", "everything"),
+        ("T18:00:00Z", "T11:00:00Z", "spec.to", "later"),
+        ("T18:00:00Z", "T18:00:00", "spec.to", "time zone"),
+        ("  decidedBy: on call\n", "", "spec.decidedBy", "missing"),
+    ],
+)
+def test_a_silence_that_is_wrong_is_named(old: str, new: str, key: str, says: str) -> None:
+    (fault,) = read_documents([("o", SILENCE.replace(old, new))]).faults
+    assert fault.key == key
+    assert says in fault.message
 
 
 def test_a_missing_path_is_an_error_and_an_empty_directory_is_none(tmp_path: Path) -> None:
