@@ -153,7 +153,7 @@ def reach_of(
     covered = since is not None and oldest <= since + _HOUR
     if raw_window is not None and covered:
         return Reach(min(stored_until, (until - raw_window).replace(minute=0, second=0, microsecond=0)), since)
-    if oldest_raw is not None and oldest_raw <= start - _DAY:
+    if oldest_raw is not None and (oldest_raw <= start - _DAY or oldest_raw.replace(second=0, microsecond=0) <= oldest):
         return Reach(None, since)
     if oldest_raw is None:
         return Reach(stored_until + _HOUR, since)

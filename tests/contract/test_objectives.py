@@ -100,6 +100,7 @@ def test_budgets_are_right_to_the_event_live_rolled_up_and_after_an_edit(
     changed = edited(case)
     assert [wrong_events(connection, requests, one) for one in (case, changed)] == [0, 0]
     roll_up(connection, [case.objective, changed.objective])
+    assert reach_of(DuckReader(connection), case.objective, NOW - WINDOW, just_after(NOW)).stored_before is None
     drop_raw(connection)
     assert reach_of(DuckReader(connection), case.objective, NOW - WINDOW, just_after(NOW)).stored_before is not None
     assert [wrong_events(connection, requests, one) for one in (case, changed)] == [0, 0]
