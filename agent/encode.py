@@ -29,7 +29,8 @@ TIME, START = 0, 1
 #: A catalog of layouts larger than this is thrown away and learned anew.
 MAX_PATTERNS = 512
 
-Key = tuple[str, Attributes]
+#: Types of text columns: a text, or a list of words.
+WORDS = (str, tuple, list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +61,26 @@ class Encoder:
     def scrape(self, scrape: Scrape) -> Batch:
         """Return the batch of one scrape: all its points share one time, counters are deltas."""
         return Batch(self._about(scrape) + key_values(1, identity_attributes(scrape.identity)), self._points(scrape))
+
+    def rows(self, batch: HostRows) -> Batch:
+        """Return the batch of rows: a `.row` point carries the text columns, a point each number."""
+        shape: list[object] = []
+        values: list[float] = [batch.time_ns, batch.start_ns or 0]
+        for view, rows in batch.rows.items():
+            for row in rows:
+                texts = tuple((name, _words(value)) for name, value in row.items() if isinstance(value, WORDS))
+                numbers = {name: value for name, value in row.items() if isinstance(value, int | float)}
+                shape.append((view, texts, *numbers))
+                values.append(1.0)
+                values += numbers.values()
+        key = tuple(shape)
+        pattern = self._patterns.get(key)
+        if pattern is None:
+            if len(self._patterns) >= MAX_PATTERNS:
+                self._patterns.clear()
+            pattern = self._patterns[key] = _rows_pattern(batch.rows)
+        attributes = {**identity_attributes(batch.identity), wire.HOST: batch.host}
+        return Batch(key_values(1, attributes), pattern.fill(values))
 
     def _about(self, scrape: Scrape) -> bytes:
         key = (
@@ -126,21 +147,8 @@ def _message(batch: Batch) -> ResourceMetrics:
 
 
 def host_batch(batch: HostRows) -> Batch:
-    """Return GPU, event, host and instance rows: a `.row` point carries the text columns, a point each number."""
-    metrics = _Metrics()
-    values: list[float] = [batch.time_ns, batch.start_ns or 0]
-    for view, rows in batch.rows.items():
-        for number, row in enumerate(rows):
-            place = (("row", str(number)),)
-            words = tuple((k, _words(v)) for k, v in sorted(row.items()) if isinstance(v, str | tuple | list))
-            metrics.gauge(f"{wire.PREFIX}{view}.row", (*place, *words), len(values))
-            values.append(1.0)
-            for column, value in row.items():
-                if isinstance(value, int | float) and not isinstance(value, bool):
-                    metrics.gauge(f"{wire.PREFIX}{view}.{column}", place, len(values))
-                    values.append(float(value))
-    attributes = {**identity_attributes(batch.identity), wire.HOST: batch.host}
-    return Batch(key_values(1, attributes), Pattern(metrics.scope()).fill(values))
+    """Return the batch of GPU, event, host and instance rows without remembering its pattern."""
+    return Encoder().rows(batch)
 
 
 def identity_attributes(identity: Identity) -> dict[str, str]:
@@ -202,6 +210,22 @@ class _Metrics:
             head = text(1, name) + text(3, unit_of(name.removeprefix(wire.PREFIX)))
             pieces += nested(2, [head, *nested(kind, [*points, extra])])
         return nested(2, pieces)
+
+
+def _rows_pattern(views: Mapping[str, tuple[Mapping[str, object], ...]]) -> Pattern:
+    metrics = _Metrics()
+    place = START + 1
+    for view, rows in views.items():
+        for number, row in enumerate(rows):
+            name = (("row", str(number)),)
+            texts = tuple((k, _words(v)) for k, v in sorted(row.items()) if isinstance(v, WORDS))
+            metrics.gauge(f"{wire.PREFIX}{view}.row", (*name, *texts), place)
+            place += 1
+            for column, value in row.items():
+                if isinstance(value, int | float):
+                    metrics.gauge(f"{wire.PREFIX}{view}.{column}", name, place)
+                    place += 1
+    return Pattern(metrics.scope())
 
 
 def _scrape_pattern(increments: tuple[Increments, ...]) -> Pattern:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from agent.config import Config, TargetConfig
-from agent.encode import host_batch
+from agent.encode import Encoder
 from agent.gpus.nvml import Driver, load_driver
 from agent.gpus.watch import GpuWatch
 from agent.host import HostReader
@@ -44,6 +44,7 @@ class Machine:
     driver: Driver | None = None
     gpus: GpuWatch | None = None
     ownership: Ownership | None = None
+    encoder: Encoder = field(default_factory=Encoder)
     _tickers: list[Ticker] = field(default_factory=list)
     pods: dict[str, PodLife] = field(default_factory=dict)
     _since_ns: dict[str, int] = field(default_factory=dict)
@@ -91,7 +92,7 @@ class Machine:
         now = self.wall_ns()
         since = self._since_ns.get(source)
         try:
-            self.spool.put(METRICS, lambda identity: host_batch(HostRows(identity, self.host, now, since, rows)))
+            self.spool.put(METRICS, lambda identity: self.encoder.rows(HostRows(identity, self.host, now, since, rows)))
         except StoreError as error:
             log.error("%s rows not kept: %s", source, error)
             self.metrics.dropped.labels("unwritten").inc()

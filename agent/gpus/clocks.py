@@ -27,9 +27,10 @@ class ClockReader:
     def read(self, device: Device, tick: Tick) -> None:
         if device.mig is not None:
             return
-        tick.put("temperature_celsius", device.temperature())
+        if tick.slow:
+            tick.put("temperature_celsius", device.temperature())
+            tick.put("memory_clock_mhz", device.clock(MEMORY_CLOCK))
         tick.put("sm_clock_mhz", device.clock(SM_CLOCK))
-        tick.put("memory_clock_mhz", device.clock(MEMORY_CLOCK))
         mask = device.reasons()
         if mask is not None:
             tick.reasons.update(name for bit, name in REASONS if mask & bit)

@@ -7,15 +7,13 @@ from dataclasses import dataclass
 from agent.gpus.form import Tick
 from agent.gpus.nvml import Device
 
-EVERY = 5
-
 
 @dataclass(slots=True)
 class FaultReader:
     """Memory faults of one device."""
 
     def read(self, device: Device, tick: Tick) -> None:
-        if device.mig is not None or tick.number % EVERY:
+        if device.mig is not None or not tick.slow:
             return
         tick.put("ecc_uncorrected", device.ecc_uncorrected())
         tick.put("remapped_rows", device.remapped_rows())

@@ -12,6 +12,8 @@ from typing import Protocol
 
 from agent.gpus.nvml import Device
 
+#: Ticks between readings of what changes slowly: memory, temperature, faults. The first tick reads everything.
+SLOW_TICKS = 5
 SUPPORTED, UNSUPPORTED, REFUSED, ERROR = "supported", "unsupported", "no_permission", "error"
 
 
@@ -25,6 +27,11 @@ class Tick:
     energy_total_joules: float | None = None
     reasons: set[str] = field(default_factory=set)
     gpm_state: str | None = None
+
+    @property
+    def slow(self) -> bool:
+        """Return whether slow columns are read on this tick."""
+        return self.number % SLOW_TICKS == 0
 
     def put(self, column: str, value: float | None) -> None:
         if value is not None and value == value:

@@ -13,7 +13,7 @@ class MemoryReader:
     """Memory of one device."""
 
     def read(self, device: Device, tick: Tick) -> None:
-        found = device.memory()
+        found = device.memory() if tick.slow else None
         if found is not None:
             tick.put("memory_used_bytes", float(found[0]))
             tick.put("memory_total_bytes", float(found[1]))

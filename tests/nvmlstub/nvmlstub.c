@@ -48,11 +48,12 @@ static void pause_us(long us) {
 }
 
 static void refresh(void) { /* with the lock held */
-    static double checked;
-    const char *path = getenv("NVMLSTUB_STATE"), *every = getenv("NVMLSTUB_CHECK_MS");
+    static double checked, every = -1;
     struct stat facts;
-    if (every && now_ms() - checked < atof(every)) return;
+    if (every < 0) every = getenv("NVMLSTUB_CHECK_MS") ? atof(getenv("NVMLSTUB_CHECK_MS")) : 0;
+    if (every > 0 && now_ms() - checked < every) return;
     checked = now_ms();
+    const char *path = getenv("NVMLSTUB_STATE");
     if (!path || stat(path, &facts) != 0) return;
     if (facts.st_mtim.tv_sec == seen_mtime.tv_sec && facts.st_mtim.tv_nsec == seen_mtime.tv_nsec &&
         facts.st_ino == seen_inode) return;
@@ -379,7 +380,7 @@ int nvmlDeviceRegisterEvents(device_t *device, unsigned long long kinds, event_s
     return OK;
 }
 int nvmlEventSetWait_v2(event_set_t *set, event_t *event, unsigned timeout_ms) {
-    for (double since = now_ms(); now_ms() - since < timeout_ms; pause_us(100000)) {
+    for (double since = now_ms(); now_ms() - since < timeout_ms; pause_us(200000)) {
         long serial = next_event(set, event);
         if (!serial) continue;
         set->seen = serial;

@@ -13,7 +13,7 @@ import pytest
 
 from agent.config import GpuConfig
 from agent.gpus.examination import examine_gpus
-from agent.gpus.form import ERROR, REFUSED, SUPPORTED, UNSUPPORTED, Tick
+from agent.gpus.form import ERROR, REFUSED, SLOW_TICKS, SUPPORTED, UNSUPPORTED, Tick
 from agent.gpus.gpm import GpmReader
 from agent.gpus.nvml import LOST, MISMATCH, NO_FUNCTION, Device, Driver, DriverError
 from agent.gpus.registry import READERS, new_readers
@@ -60,10 +60,10 @@ def driver(library: CDLL, state: StubState, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def read(device: Device, ticks: int = 2, gpm: bool = True) -> Tick:
-    """Return the last of some ticks a second apart; the driver's own clock must move too."""
+    """Return the last of some ticks a second apart, one that reads all columns; the driver's clock must move too."""
     readers = new_readers(gpm)
     for number in range(ticks):
-        tick = Tick(float(number), number)
+        tick = Tick(float(number), number * SLOW_TICKS)
         for reader in readers:
             reader.read(device, tick)
         if number < ticks - 1:
