@@ -14,6 +14,7 @@ from urllib.parse import unquote, urlsplit
 from agent.log import log
 from signals.errors import PayloadError, SloscopeError, TooLargeError
 
+LOCALHOST = "127.0.0.1"
 IDLE_SECONDS = 75.0
 #: How often an idle server looks whether it should stop.
 POLL_SECONDS = 1.0
@@ -46,6 +47,7 @@ Answering = Callable[[Request], Response]
 class Server:
     """A running server; `port` is the real one when 0 was asked for."""
 
+    host: str
     port: int
     _server: ThreadingHTTPServer
 
@@ -54,7 +56,7 @@ class Server:
         ending = threading.Thread(target=self._server.shutdown, daemon=True)
         ending.start()
         with suppress(OSError):
-            socket.create_connection(self._server.server_address[:2], 0.5).close()
+            socket.create_connection((self.host or LOCALHOST, self.port), 0.5).close()
         ending.join()
         self._server.server_close()
 
@@ -109,7 +111,7 @@ def serve(address: tuple[str, int], answer: Answering, max_bytes: int, name: str
 
     server = Listener(address, Handler)
     threading.Thread(target=server.serve_forever, args=(POLL_SECONDS,), name=name, daemon=True).start()
-    return Server(server.server_address[1], server)
+    return Server(address[0], server.server_address[1], server)
 
 
 def _request(handler: BaseHTTPRequestHandler, max_bytes: int) -> Request:
