@@ -59,7 +59,7 @@ class AgentConfig:
     ] = 86_400.0
     stop_seconds: Annotated[
         Seconds, Setting("time for the last delivery after SIGTERM", key="stop", parse=duration)
-    ] = 2.0
+    ] = 3.0
     memory_max_bytes: Annotated[Bytes, Setting("the agent re-executes itself above this; 0 = never", parse=size)] = (
         150_000_000
     )

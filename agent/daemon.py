@@ -191,10 +191,11 @@ class Daemon:
         if shipper is not None:
             shipper.stopping.set()
             self.spool.fresh.set()
+            deadline = self.world.clock() + self.config.agent.stop_seconds
             if self._shipping is not None:
-                self._shipping.join(0.5)
+                self._shipping.join(max(0.0, deadline - self.world.clock()))
             if self._shipping is None or not self._shipping.is_alive():
-                shipper.flush(self.config.agent.stop_seconds, self.world.clock)
+                shipper.flush(deadline - self.world.clock(), self.world.clock)
         self.spool.close()
 
     def senders(self) -> list[Sender]:

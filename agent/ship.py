@@ -54,6 +54,7 @@ class Shipper:
     _failures: int = 0
     _deliveries: int = 0
     _warned: bool = False
+    _limit: float | None = None
     _credentials: Credentials = field(default_factory=Credentials)
 
     def __post_init__(self) -> None:
@@ -95,8 +96,10 @@ class Shipper:
     def flush(self, seconds: float, clock: Callable[[], float]) -> None:
         """Deliver what can be delivered within some seconds; the rest stays on disk."""
         deadline = clock() + seconds
-        while clock() < deadline and self.round() == 0.0:
-            pass
+        while (left := deadline - clock()) > 0:
+            self._limit = min(self.config.timeout_seconds, left)
+            if self.round() != 0.0:
+                return
 
     def _deliver(self, kind: str, chunk: Sequence[Waiting]) -> float:
         """Return seconds to wait before the next attempt; 0 when the chunk is settled."""
@@ -133,7 +136,7 @@ class Shipper:
                 "User-Agent": "sloscope-agent",
                 **self._credentials.headers(),
             }
-            answer = self.fetcher.post(url, headers, body, self.config.timeout_seconds)
+            answer = self.fetcher.post(url, headers, body, self._limit or self.config.timeout_seconds)
             seconds = answer.seconds
             self._compare_clocks(answer)
             outcome = judge(answer, self.wall_ns())

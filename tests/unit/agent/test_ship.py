@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import zlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -156,6 +156,22 @@ def test_the_last_delivery_stops_in_time_whatever_is_left(tmp_path: Path) -> Non
     shipper.flush(2.0, lambda: next(ticks))
     assert spool.empty
     assert clock.seconds == 0.0
+
+
+def test_the_last_delivery_waits_no_longer_than_there_is_time(tmp_path: Path) -> None:
+    shipper, spool, _, _ = rig(tmp_path)
+    limits: list[float] = []
+
+    class Slow(FakeWeb):
+        def post(self, url: str, headers: Mapping[str, str], body: bytes, limit_seconds: float) -> Answer:
+            limits.append(limit_seconds)
+            raise unreachable()
+
+    shipper.fetcher = Slow()  # type: ignore[assignment]
+    put(spool)
+    shipper.flush(2.0, lambda: 100.0)
+    assert limits == [2.0]
+    assert spool.backlog().batches == 1
 
 
 def test_clocks_that_differ_are_told(tmp_path: Path) -> None:
