@@ -5,14 +5,18 @@ with timed as (
         ttft_seconds, tpot_seconds, e2e_seconds,
         case source when 'gateway' then 2 when 'joined' then 2 when 'engine' then 0 else 1 end as source_rank,
         coalesce(finished_at, ts + to_microseconds(cast(round(e2e_seconds * 1e6) as bigint)), ts) as moment,
-        list_extract(cast($ttft_limits as double[]), coalesce(list_position(cast($buckets as varchar[]), length_bucket), 8)) as ttft_limit,
-        list_extract(cast($tpot_limits as double[]), coalesce(list_position(cast($buckets as varchar[]), length_bucket), 8)) as tpot_limit,
-        list_extract(cast($e2e_limits as double[]), coalesce(list_position(cast($buckets as varchar[]), length_bucket), 8)) as e2e_limit
+        coalesce(list_position(cast($buckets as varchar[]), length_bucket), 8) as place
     from requests
     where ts >= cast($since as timestamptz) - interval 1 day and ts < cast($until as timestamptz)
 ),
 events as (
-    select *, date_trunc('hour', moment) as hour
+    select
+        model, tenant, length_bucket, status, input_tokens, least(coalesce(cached_tokens, 0), input_tokens) as cached,
+        cached_tokens is null as cached_unknown, output_tokens, ttft_seconds, tpot_seconds, e2e_seconds, source_rank,
+        date_trunc('hour', moment) as hour,
+        list_extract(cast($ttft_limits as double[]), place) as ttft_limit,
+        list_extract(cast($tpot_limits as double[]), place) as tpot_limit,
+        list_extract(cast($e2e_limits as double[]), place) as e2e_limit
     from timed
     where moment >= cast($since as timestamptz) and moment < cast($until as timestamptz)
 ),
@@ -23,7 +27,7 @@ sources as (
 ),
 served as (
     select
-        events.model, tenant, length_bucket, input_tokens, cached_tokens, output_tokens,
+        events.model, tenant, length_bucket, input_tokens, cached, cached_unknown, output_tokens,
         status = 'ok'
             and not coalesce(ttft_seconds > ttft_limit or tpot_seconds > tpot_limit or e2e_seconds > e2e_limit, false)
             and (not $has_ttft or ttft_seconds is not null) as is_good
@@ -37,12 +41,12 @@ select
     model, tenant, length_bucket,
     count(*) as requests,
     count(*) filter (where is_good) as good_requests,
-    count(*) filter (where cached_tokens is null) as without_cached,
-    coalesce(cast(sum(input_tokens - least(coalesce(cached_tokens, 0), input_tokens)) as bigint), 0) as input,
-    coalesce(cast(sum(least(coalesce(cached_tokens, 0), input_tokens)) as bigint), 0) as cached,
+    count(*) filter (where cached_unknown) as without_cached,
+    coalesce(cast(sum(input_tokens - cached) as bigint), 0) as input,
+    coalesce(cast(sum(cached) as bigint), 0) as cached,
     coalesce(cast(sum(output_tokens) as bigint), 0) as output,
-    coalesce(cast(sum(input_tokens - least(coalesce(cached_tokens, 0), input_tokens)) filter (where is_good) as bigint), 0) as good_input,
-    coalesce(cast(sum(least(coalesce(cached_tokens, 0), input_tokens)) filter (where is_good) as bigint), 0) as good_cached,
+    coalesce(cast(sum(input_tokens - cached) filter (where is_good) as bigint), 0) as good_input,
+    coalesce(cast(sum(cached) filter (where is_good) as bigint), 0) as good_cached,
     coalesce(cast(sum(output_tokens) filter (where is_good) as bigint), 0) as good_output
 from served
 group by model, tenant, length_bucket

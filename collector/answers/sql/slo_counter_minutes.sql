@@ -1,27 +1,30 @@
 -- Counts by model and minute what engines' counters know of aborts and rejections, beside what requests record of them.
 --
 -- aborted = increments of the running maximum of first tokens - finished - running; exact at idle moments, else a bound.
+-- Prefill instances finish nothing themselves, so nothing is concluded from them.
 with summed as (
     select
-        ts, instance, model, rejected,
-        sum(first_tokens) over life - sum(finished) over life - running as gone
+        ts, instance, model, role, rejected,
+        case when role is distinct from 'prefill'
+            then sum(first_tokens) over life - sum(finished) over life - running
+        end as gone
     from engine_samples
     where ts >= cast($since as timestamptz) - interval 6 hour and ts < cast($until as timestamptz)
         and (cast($model as varchar[]) is null or list_contains(cast($model as varchar[]), model))
-    window life as (partition by instance, model order by ts rows between unbounded preceding and current row)
+    window life as (partition by instance, model, role order by ts rows between unbounded preceding and current row)
 ),
 highest as (
     select
-        ts, instance, model, rejected,
+        ts, instance, model, role, rejected,
         greatest(0, coalesce(max(gone) over (
-            partition by instance, model order by ts rows between unbounded preceding and current row
+            partition by instance, model, role order by ts rows between unbounded preceding and current row
         ), 0)) as gone
     from summed
 ),
 counters as (
     select
         ts, model, rejected,
-        gone - lag(gone, 1, 0) over (partition by instance, model order by ts) as aborted
+        gone - lag(gone, 1, 0) over (partition by instance, model, role order by ts) as aborted
     from highest
 ),
 known as (

@@ -90,7 +90,10 @@ counted as (
     group by all
 ),
 ranked as (
-    select *, max(source_rank) over (partition by served_model, hour) as best_rank
+    select
+        served_model, ts, ring, tenant, length_bucket, model_version, region, adapter, exclusion, source_rank,
+        good, bad, excluded, unmeasured,
+        max(source_rank) over (partition by served_model, hour) as best_rank
     from counted
 )
 select

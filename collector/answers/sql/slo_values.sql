@@ -44,7 +44,9 @@ counted as (
     group by all
 ),
 ranked as (
-    select *, max(source_rank) over (partition by served_model, hour) as best_rank
+    select
+        served_model, tenant, length_bucket, model_version, region, adapter, cell, count, source_rank,
+        max(source_rank) over (partition by served_model, hour) as best_rank
     from counted
 )
 select
