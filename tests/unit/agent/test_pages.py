@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 import shutil
 import subprocess
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest
@@ -222,3 +224,15 @@ def test_a_step_that_fails_is_counted_and_the_next_one_comes() -> None:
     ticker.start()
     assert ticker.join(5.0)
     assert failures == ["task"] * 3
+
+
+def test_the_metrics_that_the_guide_names_are_there() -> None:
+    guide = (Path(__file__).parents[3] / "docs" / "how-to" / "troubleshoot-agent.md").read_text(encoding="utf-8")
+    rows = [line.split("|")[1] for line in guide.splitlines() if line.startswith("| ")]
+    named = {
+        name for row in rows for name in re.findall(r"`([a-z_]+)(?:\{[^`]*)?`", row) if "_" in name or name == "gpus"
+    }
+    have = {family.name for family in SelfMetrics().registry.collect()}
+    assert len(named) > 8
+    for name in named:
+        assert f"sloscope_agent_{name.removesuffix('_total')}" in have
