@@ -13,7 +13,7 @@ from collector.cli.reading import CAUSE_COLUMNS, SCALE_COLUMNS, STATUS_COLUMNS
 
 
 @click.command()
-@click.option("--once", is_flag=True, help="replay, print the four answers, exit (no browser)")
+@option("--once", is_flag=True, help="replay, print the four answers, exit (no browser)")
 @option("-o", "--output", type=click.Choice(["table", "json"]), default="table", help="how to print the answers")
 @option(
     "--dir",
@@ -22,10 +22,24 @@ from collector.cli.reading import CAUSE_COLUMNS, SCALE_COLUMNS, STATUS_COLUMNS
     envvar="SLOSCOPE_DEMO_DIR",
     help="where store, logs and recordings go; kept afterwards",
 )
-@click.option("--seconds", type=click.FloatRange(min=5.0), default=170.0, show_default=True, help="length of --once")
-@click.option("--offset", type=click.FloatRange(min=0.0), default=10.0, show_default=True, hidden=True)
-@click.option("--port", type=int, default=8501, show_default=True, help="port of the dashboard")
-@click.option("--open/--no-open", "open_", default=True, help="open a browser")
+@option(
+    "--seconds",
+    envvar="SLOSCOPE_DEMO_SECONDS",
+    type=click.FloatRange(min=5.0),
+    default=170.0,
+    show_default=True,
+    help="length of --once",
+)
+@option(
+    "--offset",
+    envvar="SLOSCOPE_DEMO_OFFSET",
+    type=click.FloatRange(min=0.0),
+    default=10.0,
+    show_default=True,
+    hidden=True,
+)
+@option("--port", envvar="SLOSCOPE_DEMO_PORT", type=int, default=8501, show_default=True, help="port of the dashboard")
+@option("--open/--no-open", "open_", default=True, help="open a browser")
 def demo(once: bool, output: str, folder: Path | None, seconds: float, offset: float, port: int, open_: bool) -> None:
     """Replay recorded engines through agent, collector and dashboard. Example: sloscope demo"""
     from collector.demo.run import Settings, run_once, run_watched

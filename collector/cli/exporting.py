@@ -48,9 +48,7 @@ def grafana(objectives: Path | None, folder: Path) -> None:
     "--url", default="http://sloscope.monitoring.svc:4320", show_default=True, help="the collector inside the cluster"
 )
 @option("--pools", type=click.Path(path_type=Path, exists=True, dir_okay=False), help="pools.yaml")
-@click.option(
-    "--check", "checked", type=click.Path(path_type=Path, exists=True), help="lint KEDA and HPA manifests instead"
-)
+@option("--check", "checked", type=click.Path(path_type=Path, exists=True), help="lint KEDA and HPA manifests instead")
 def keda(url: str, pools: Path | None, checked: Path | None) -> None:
     """Print a ScaledObject for each pool, or check manifests. Example: sloscope export keda --check deploy/keda"""
     from analytics.scaling import keda_lint

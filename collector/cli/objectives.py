@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from collector.cli.options import MOMENT, option, output_option, place_options
+from collector.cli.options import MOMENT, given_by_environment, option, output_option, place_options
 from collector.cli.output import show
 from collector.cli.place import FilePlace, resolve
 from signals.errors import ConfigError
@@ -75,7 +75,7 @@ def cost(
             declared = load_pools(pools)
             given |= {"pools": declared, "prices": prices_of(declared)}
     else:
-        if pools is not None:
+        if pools is not None and not given_by_environment("pools"):
             raise ConfigError("--pools goes with --db; a server has its own (`serve --pools FILE`)")
         given = {"from": start, "to": end}
     show(place.answer("cost", given), output)

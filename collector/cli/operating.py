@@ -10,7 +10,8 @@ from pathlib import Path
 import click
 import httpx
 
-from collector.cli.options import option
+from collector.cli.options import option, output_option
+from collector.cli.output import show
 from collector.cli.place import serving_url
 from collector.security.tokens import SCOPES, entry, new_token
 from collector.store.open import open_readonly
@@ -22,12 +23,12 @@ OURS = ("signals", "agent", "analytics", "collector", "dashboard")
 
 
 @click.command()
-@click.option("--scope", "scopes", multiple=True, type=click.Choice(SCOPES), required=True, help="may be repeated")
+@option("--scope", "scopes", multiple=True, type=click.Choice(SCOPES), required=True, help="may be repeated")
 @click.argument("name")
 def token(name: str, scopes: tuple[str, ...]) -> None:
     """Make a bearer token: the entry for the token file on stdout, the token itself on stderr, once.
 
-    Example: sloscope token rack-7 --scope ingest >> tokens.yaml
+    The token file begins with a line `tokens:`. Example: sloscope token rack-7 --scope ingest >> tokens.yaml
     """
     secret = new_token()
     click.echo(entry(name, secret, scopes), nl=False)
@@ -37,11 +38,15 @@ def token(name: str, scopes: tuple[str, ...]) -> None:
 @click.command()
 @option("--db", type=click.Path(path_type=Path, dir_okay=False), help="store to examine")
 @option("--url", help="collector to examine")
-def doctor(db: Path | None, url: str | None) -> None:
+@output_option
+def doctor(db: Path | None, url: str | None, output: str) -> None:
     """Examine an installation, a store and a collector; say what to mend. Exit 1 when something is wrong."""
     findings = [*_packages(), *(_store(db) if db else ()), *(_server(url) if url else ())]
-    for good, line in findings:
-        click.echo(f"{'ok  ' if good else 'BAD '} {line}")
+    if output == "table":
+        for good, line in findings:
+            click.echo(f"{'ok  ' if good else 'BAD '} {line}")
+    else:
+        show({"items": [{"ok": good, "finding": line} for good, line in findings]}, output)
     if not all(good for good, _ in findings):
         raise click.exceptions.Exit(1)
 
@@ -87,11 +92,14 @@ def _server(url: str) -> list[tuple[bool, str]]:
     except httpx.HTTPError as error:
         return [(False, f"{url} does not answer: {error}")]
     try:
-        checks = answer.json().get("checks", [])
-    except ValueError:
-        return [(False, f"{url} is no sloscope collector: {answer.status_code}")]
-    if isinstance(checks, dict):
-        checks = [
-            {"name": name, **(check if isinstance(check, dict) else {"ok": check})} for name, check in checks.items()
+        checks = answer.json()["checks"]
+        return [
+            (check["status"] != "fail", f"{check['name']}: {check['detail']}" + _warned(check["status"]))
+            for check in checks
         ]
-    return [(bool(check.get("ok")), f"{check.get('name')}: {check.get('detail', '')}") for check in checks]
+    except (ValueError, KeyError, TypeError):
+        return [(False, f"{url} is no sloscope collector: it answered {answer.status_code} without checks")]
+
+
+def _warned(status: object) -> str:
+    return " (warning)" if status == "warn" else ""

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TypeVar
 
 import click
+from click.core import ParameterSource
 
 Command = TypeVar("Command", bound=Callable[..., object])
 
@@ -58,6 +59,17 @@ class Duration(click.ParamType[float]):
 
 MOMENT = Moment()
 DURATION = Duration()
+
+
+def given_by_environment(name: str) -> bool:
+    """Return whether the parameter `name` of the running command came from its SLOSCOPE_* twin, not from a flag."""
+    context = click.get_current_context(silent=True)
+    while context is not None:
+        source = context.get_parameter_source(name)
+        if source is not None:
+            return source is ParameterSource.ENVIRONMENT
+        context = context.parent
+    return False
 
 
 def place_options(command: Command) -> Command:

@@ -24,7 +24,7 @@ def show(answer: Mapping[str, object], output: str, columns: Sequence[str] = (),
         return
     rows = main_rows(answer)
     if output == "csv":
-        click.echo(_csv(rows), nl=False)
+        click.echo(_csv(rows, columns), nl=False)
         return
     for line in head:
         click.echo(line)
@@ -43,10 +43,11 @@ def main_rows(answer: Mapping[str, object]) -> list[Row]:
     return [answer] if answer else []
 
 
-def _csv(rows: Sequence[Row]) -> str:
-    names = list(dict.fromkeys(name for row in rows for name in row))
+def _csv(rows: Sequence[Row], columns: Sequence[str]) -> str:
+    """Return all that the rows hold; without rows the header names the table's columns."""
+    names = list(dict.fromkeys(name for row in rows for name in row)) or list(columns)
     out = io.StringIO()
-    writer = csv.writer(out)
+    writer = csv.writer(out, lineterminator="\n")
     writer.writerow(names)
     for row in rows:
         writer.writerow([_cell_csv(row.get(name)) for name in names])

@@ -7,12 +7,13 @@ import json
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Protocol
-from urllib.parse import urlencode
+from typing import IO, Protocol
+from urllib.parse import quote, urlencode
 
 import httpx
 
 from collector.api.questions import QUESTIONS
+from collector.cli.options import given_by_environment
 from collector.sqlguard.formats import plain, to_json
 from collector.store.open import open_readonly
 from collector.store.reader import DuckReader
@@ -27,6 +28,7 @@ PATHS = {
     "scale": "/api/v1/recommendations",
     "compare": "/api/v1/compare",
     "cost": "/api/v1/cost",
+    "inventory": "/api/v1/inventory",
 }
 #: Answers that the server does not serve under questions.QUESTIONS names.
 ANSWERS = {**QUESTIONS, "backtest": "forecast:backtest", "cost": "cost:cost"}
@@ -83,7 +85,7 @@ class UrlPlace:
         query = {key: _word(value) for key, value in parameters.items() if value is not None}
         path = PATHS.get(question)
         if question == "request":
-            path = f"/api/v1/requests/{query.pop('request_id')}"
+            path = f"/api/v1/requests/{quote(query.pop('request_id'), safe='')}"
         if path is None:
             raise ConfigError(f"{question} is answered from a store file only: use --db")
         if self._now is not None:
@@ -94,7 +96,7 @@ class UrlPlace:
         """Return one plan; each setting is a parameter of its own."""
         pairs = [("set", f"{key}={value}") for key, value in settings.items()]
         pairs += [(key, value) for key, value in (("model", model), ("now", self._now)) if value]
-        return self.call("GET", f"/api/v1/plans/{name}?{urlencode(pairs)}")
+        return self.call("GET", f"/api/v1/plans/{quote(name, safe='')}?{urlencode(pairs)}")
 
     def sql(self, query: str, max_rows: int | None) -> dict[str, object]:
         body: dict[str, object] = {"query": query}
@@ -108,7 +110,7 @@ class UrlPlace:
         path: str,
         params: Mapping[str, str] | None = None,
         json: object | None = None,
-        content: bytes | None = None,
+        content: IO[bytes] | None = None,
     ) -> dict[str, object]:
         """Return the JSON object of one call. UnreachableError when nobody answers, SloscopeError for a refusal."""
         try:
@@ -117,21 +119,48 @@ class UrlPlace:
             raise UnreachableError(f"{self._url} does not answer: {error}") from error
         if answer.status_code >= 400:
             raise _refusal(answer)
-        found = answer.json()
+        try:
+            found = answer.json()
+        except ValueError as error:
+            raise SloscopeError(f"{self._url}{path} answers no JSON: is it a sloscope collector?") from error
         return found if isinstance(found, dict) else {"items": found}
 
 
 def resolve(db: Path | None, url: str | None, token_file: Path | None, now: datetime | None) -> Place:
     """Return the place that the options name; a store that a server owns is asked through that server."""
-    token = token_file.read_text(encoding="utf-8").strip() if token_file else None
-    if db is not None and url is not None:
-        raise ConfigError("--db and --url exclude each other: one store answers")
+    token = token_of(token_file)
+    db, url = one_place(db, url)
     if db is not None:
         serving = serving_url(db)
         if serving is None:
             return FilePlace(db, now)
         return UrlPlace(serving, token, now.astimezone(UTC).isoformat() if now else "newest")
     return UrlPlace(url or DEFAULT_URL, token, now.astimezone(UTC).isoformat() if now else None)
+
+
+def one_place(db: Path | None, url: str | None) -> tuple[Path | None, str | None]:
+    """Return the file or the URL, not both: a flag beats a twin in the environment; ConfigError for two flags."""
+    if db is None or url is None:
+        return db, url
+    by_environment = given_by_environment("db"), given_by_environment("url")
+    if by_environment == (True, False):
+        return None, url
+    if by_environment == (False, True):
+        return db, None
+    raise ConfigError("--db and --url exclude each other: one store answers")
+
+
+def token_of(token_file: Path | None) -> str | None:
+    """Return the bearer token that a file holds; ConfigError when it cannot be read or holds none."""
+    if token_file is None:
+        return None
+    try:
+        token = token_file.read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"--token-file {token_file}: cannot be read: {error}") from error
+    if not token:
+        raise ConfigError(f"--token-file {token_file}: holds no token")
+    return token
 
 
 def serving_url(db: Path) -> str | None:
@@ -156,12 +185,22 @@ def _word(value: object) -> str:
 
 
 def _refusal(answer: httpx.Response) -> SloscopeError:
+    """Return the error that the server raised, in its own words and with its own exit code."""
     try:
         problem = answer.json()
-        text = f"{problem.get('title', answer.status_code)}: {problem.get('detail', answer.text[:300])}"
-    except ValueError:
-        text = f"{answer.status_code}: {answer.text[:300]}"
-    error = SloscopeError(text)
-    if answer.status_code in {404, 422}:
-        error.exit_code = 2
+        detail, kind = str(problem["detail"]), str(problem["type"]).rpartition(":")[2]
+    except (ValueError, KeyError, TypeError):
+        return SloscopeError(f"{answer.url} answered {answer.status_code}: {answer.text[:300]}")
+    error = SloscopeError(detail)
+    error.exit_code = _exit_codes().get(kind, SloscopeError.exit_code)
     return error
+
+
+def _exit_codes() -> dict[str, int]:
+    """Return the exit code of every kind of problem: the error tree's own, and 2 for an unusable parameter."""
+    codes = {"parameter": 2}
+    classes = [SloscopeError]
+    for found in classes:
+        codes[found.__name__.removesuffix("Error").lower()] = found.exit_code
+        classes.extend(found.__subclasses__())
+    return codes

@@ -17,7 +17,7 @@ from signals.errors import ConfigError
 @click.command()
 @place_options
 @output_option
-@click.option("--set", "settings", multiple=True, metavar="INPUT=VALUE", help="set an input; may be repeated")
+@option("--set", "settings", multiple=True, metavar="INPUT=VALUE", help="set an input; may be repeated")
 @option("--model", help="telemetry of this model only")
 @click.argument("name", required=False)
 def plan(

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from collector.cli.options import DURATION, MOMENT, option, output_option, place_options
+from collector.cli.options import DURATION, MOMENT, given_by_environment, option, output_option, place_options
 from collector.cli.output import cell, show
 from collector.cli.place import FilePlace, Place, resolve
 from signals.errors import ConfigError
@@ -45,7 +45,7 @@ def status(
 
 
 def _objectives(place: Place, folder: Path | None) -> object | None:
-    if folder is None:
+    if folder is None or (not isinstance(place, FilePlace) and given_by_environment("objectives")):
         return None
     if not isinstance(place, FilePlace):
         raise ConfigError("--objectives goes with --db; a server has its own (`serve --objectives DIR`)")
@@ -225,14 +225,9 @@ def sql(
 
 
 def only_model(place: Place) -> str:
-    """Return the only model in the store; ConfigError lists them when there are several."""
-    found = place.sql(
-        "select distinct model from (select model from requests union all select model from engine_samples) "
-        "where model is not null order by model",
-        100,
-    )
-    rows = found["rows"]
-    names = [str(row["model"]) for row in rows] if isinstance(rows, list) else []
+    """Return the only model that the store knows; ConfigError lists them when there are several."""
+    found = place.answer("inventory", {})["models"]
+    names = [str(name) for name in found] if isinstance(found, list) else []
     if len(names) != 1:
         raise ConfigError(f"--model is needed: the store knows {', '.join(names) or 'no model yet'}")
     return names[0]

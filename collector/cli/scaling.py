@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from collector.cli.options import DURATION, option, output_option, place_options
+from collector.cli.options import DURATION, given_by_environment, option, output_option, place_options
 from collector.cli.output import show
 from collector.cli.place import FilePlace, UrlPlace, resolve
 from collector.cli.reading import SCALE_COLUMNS, VIOLATED_OR_PENDING
@@ -38,7 +38,7 @@ def scale(
         return
     place = resolve(db, url, token_file, now)
     given: dict[str, object] = {"pool": pool}
-    if pools is not None:
+    if pools is not None and not (isinstance(place, UrlPlace) and given_by_environment("pools")):
         if not isinstance(place, FilePlace):
             raise ConfigError("--pools goes with --db; a server has its own (`serve --pools FILE`)")
         from collector.answers.pools import load_pools

@@ -30,7 +30,7 @@ def _config_options(command: Callable[..., object]) -> Callable[..., object]:
 @click.command()
 @_config_options
 @option("--config", type=click.Path(path_type=Path, dir_okay=False), help="collector.yaml")
-@click.option("--print-config", is_flag=True, help="print the effective settings and where each came from, then exit")
+@option("--print-config", is_flag=True, help="print the effective settings and where each came from, then exit")
 def serve(config: Path | None, print_config: bool, **flags: object) -> None:
     """Run the collector. Example: sloscope serve --db sloscope.duckdb --port 4320"""
     loaded = load(flags, os.environ, config)

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import io
-import tarfile
+import tempfile
 from datetime import datetime
 from pathlib import Path
 
 import click
 
-from collector.cli.options import MOMENT, option
-from collector.cli.place import UrlPlace, serving_url
-from collector.importer.run import Options, Outcome, import_sources
-from collector.importer.sources import Source, recognise
+from collector.cli.options import MOMENT, option, output_option
+from collector.cli.output import show
+from collector.cli.place import UrlPlace, one_place, serving_url, token_of
+from collector.importer.archive import pack
+from collector.importer.run import Options, import_sources
+from collector.importer.sources import recognise
 from collector.store.store import Store
 from signals.errors import ConfigError
 
@@ -24,6 +25,7 @@ from signals.errors import ConfigError
 @option("--instance", help="instance that the data belongs to; else the folder's name")
 @option("--model", help="model of engines that do not name theirs")
 @option("--start", type=MOMENT, help="time of offset 0 in traces with ts_ms or t_s")
+@output_option
 @click.argument("paths", nargs=-1, required=True)
 def import_(
     db: Path | None,
@@ -32,65 +34,53 @@ def import_(
     instance: str | None,
     model: str | None,
     start: datetime | None,
+    output: str,
     paths: tuple[str, ...],
 ) -> None:
     """Import recordings, spans, tables, request logs or prometheus://. Twice stores once.
 
     Example: sloscope import --db x.duckdb recordings/vllm recordings/vllm-otlp
     """
-    if (db is None) == (url is None):
+    db, url = one_place(db, url)
+    if db is None and url is None:
         raise ConfigError("say where to store: --db FILE or --url URL")
-    found = recognise(paths)
-    for line in found.skipped:
-        click.echo(line, err=True)
-    if db is not None and url is None:
-        url = serving_url(db)
+    url = url or (serving_url(db) if db is not None else None)
     if url is not None:
-        token = token_file.read_text(encoding="utf-8").strip() if token_file else None
-        _upload(UrlPlace(url, token, None), paths, instance, model, start)
-        return
-    if db is None:
-        raise ConfigError("say where to store: --db FILE or --url URL")
-    with Store.open(db) as store:
-        outcome = import_sources(store, list(found.sources), Options(instance, model, start), _progress)
-    _report(outcome, list(found.sources))
-
-
-def _progress(line: str) -> None:
-    click.echo(line, err=True)
-
-
-def _report(outcome: Outcome, sources: list[Source]) -> None:
-    for line in (*outcome.skipped, *outcome.faults):
-        click.echo(line, err=True)
-    stored, known = sum(outcome.stored.values()), sum(outcome.known.values())
-    click.echo(f"{stored} batches stored, {known} already known, {outcome.requests} requests joined")
-    if not sources or not outcome.recognised:
+        answer = _upload(UrlPlace(url, token_of(token_file), None), paths, instance, model, start)
+    else:
+        assert db is not None
+        answer = _store(db, paths, Options(instance, model, start))
+    for name in ("skipped", "faults"):
+        lines = answer[name]
+        for line in lines if isinstance(lines, list) else []:
+            click.echo(line, err=True)
+    head = f"{answer['stored']} batches stored, {answer['known']} already known, {answer['requests']} requests joined"
+    if output == "table":
+        click.echo(head)
+    else:
+        show(answer, output)
+    if not answer["recognised"]:
         raise click.exceptions.Exit(1)
+
+
+def _store(db: Path, paths: tuple[str, ...], options: Options) -> dict[str, object]:
+    found = recognise(paths)
+    with Store.open(db) as store:
+        outcome = import_sources(store, list(found.sources), options, lambda line: click.echo(line, err=True))
+    outcome.skipped[:0] = found.skipped
+    return outcome.document()
 
 
 def _upload(
     place: UrlPlace, paths: tuple[str, ...], instance: str | None, model: str | None, start: datetime | None
-) -> None:
+) -> dict[str, object]:
     """Send the paths as one tar archive; the server imports them with the same code."""
-    packed = io.BytesIO()
-    with tarfile.open(fileobj=packed, mode="w:gz") as archive:
-        for text in paths:
-            path = Path(text).resolve()
-            archive.add(path, arcname=path.name)
     given = {"instance": instance, "model": model, "start": start.isoformat() if start else None}
     params = {name: value for name, value in given.items() if value is not None}
-    answer = place.call("POST", "/api/v1/import", params=params, content=packed.getvalue())
-    for name in ("skipped", "faults"):
-        lines = answer.get(name)
-        for line in lines if isinstance(lines, list) else []:
-            click.echo(str(line), err=True)
-    click.echo(
-        f"{answer.get('stored')} batches stored, {answer.get('known')} already known, "
-        f"{answer.get('requests')} requests joined"
-    )
-    if not answer.get("recognised"):
-        raise click.exceptions.Exit(1)
+    with tempfile.TemporaryFile() as packed:
+        pack(paths, packed)
+        packed.seek(0)
+        return place.call("POST", "/api/v1/import", params=params, content=packed)
 
 
 @click.command()

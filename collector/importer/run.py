@@ -41,6 +41,17 @@ class Outcome:
     faults: list[str] = field(default_factory=list)
     skipped: list[str] = field(default_factory=list)
 
+    def document(self) -> dict[str, object]:
+        """Return what was done as plain data: counts of batches, and every fault and skipped file as a line."""
+        return {
+            "recognised": self.recognised,
+            "stored": sum(self.stored.values()),
+            "known": sum(self.known.values()),
+            "requests": self.requests,
+            "skipped": list(self.skipped),
+            "faults": list(self.faults),
+        }
+
 
 def import_sources(store: Store, sources: Sequence[Source], options: Options, say: Callable[[str], None]) -> Outcome:
     """Import every source and join what came; `say` is told about progress."""

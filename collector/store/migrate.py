@@ -40,6 +40,17 @@ def schema_version(connection: duckdb.DuckDBPyConnection) -> int:
     return 0
 
 
+def require_newest(connection: duckdb.DuckDBPyConnection, place: object) -> None:
+    """Raise StoreError when the file at `place` has another schema than this sloscope reads."""
+    version, newest = schema_version(connection), migrations()[-1].number
+    if version < newest:
+        raise StoreError(
+            f"{place} has schema {version}, this sloscope reads {newest}: run `sloscope migrate --db {place}`"
+        )
+    if version > newest:
+        raise StoreError(f"{place} has schema {version}, this sloscope knows {newest}: use a newer sloscope")
+
+
 def migrate(connection: duckdb.DuckDBPyConnection) -> list[str]:
     """Apply what is missing, each migration in its own transaction; return their names."""
     current = schema_version(connection)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import duckdb
 
+from collector.store.migrate import require_newest
 from signals.errors import StoreError
 
 #: The schema of the tables behind the views; a file of that name would be mistaken for it.
@@ -42,6 +43,7 @@ def open_readonly(path: Path, *, guarded: bool = False) -> Iterator[duckdb.DuckD
         raise StoreError(_why(path, error)) from error
     try:
         connection.execute("set TimeZone = 'UTC'")
+        require_newest(connection, path)
         if guarded:
             connection.execute("set enable_external_access = false")
             connection.execute("set lock_configuration = true")

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import atexit
 import shutil
+import tempfile
+from functools import cache
 from pathlib import Path
 
 from collector.demo.recording import unpack
@@ -18,6 +21,14 @@ def filled_store(folder: Path, *names: str) -> tuple[Path, Outcome]:
     with Store.open(database) as store:
         outcome = import_sources(store, list(recognise(tuple(places)).sources), Options(), lambda _: None)
     return database, outcome
+
+
+@cache
+def session_store() -> Path:
+    """Return one store of the shipped vLLM recording, the same for all tests of a session: they only read it."""
+    folder = tempfile.mkdtemp(prefix="sloscope-tests-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return filled_store(Path(folder), "vllm-live", "vllm-live-otlp")[0]
 
 
 def copy_of(database: Path, folder: Path) -> Path:
