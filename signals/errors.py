@@ -8,6 +8,7 @@ SloscopeError
 │   ├── TooLargeError    over a configured limit: which, the limit, what was seen
 │   └── UnknownNameError a model, pool, planner, signal or column that does not exist, with the nearest one
 ├── NotEnoughDataError   the question is fine, the store cannot answer it yet: what is missing
+├── BlindError           a pool is not seen: no number may be given to a scaler (503, never 0)
 ├── StoreError           the database refuses: locked, newer, read-only, full
 ├── QueryRefusedError    ad-hoc SQL that the guard does not let through
 ├── PermissionDeniedError a token is missing or lacks the scope
@@ -90,6 +91,14 @@ class NotEnoughDataError(SloscopeError):
 
     http_status = 409
     title = "Not enough data"
+
+
+class BlindError(SloscopeError):
+    """A pool is not seen well enough to say a number; whoever asks must keep what is there."""
+
+    exit_code = 1
+    http_status = 503
+    title = "Blind"
 
 
 class StoreError(SloscopeError):

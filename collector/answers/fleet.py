@@ -43,9 +43,10 @@ def load_fleet(path: Path) -> Fleet:
 def read_fleet(text: str, file: str = "fleet.yaml") -> Fleet:
     """Read the text of a fleet file: a mapping with the keys of Fleet, `engine` with those of Engine."""
     try:
-        document = yaml.safe_load(text) or {}
+        document = yaml.safe_load(text)
     except yaml.YAMLError as error:
         raise ConfigError(f"{file} is not YAML", [f"{file}: {error}"]) from error
+    document = {} if document is None else document
     if not isinstance(document, Mapping):
         raise ConfigError(f"{file} is not usable", [f"{file}: expected a mapping"])
     faults: list[str] = []

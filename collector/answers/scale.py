@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime
+from datetime import UTC, datetime
 
 from analytics.scaling import Decision, Pin, Pool, decide_all
+from analytics.scaling.tolerance import quantised
 from collector.answers.scale_states import Wishes, pool_states
 from collector.store.reader import Reader
-from signals.errors import UnknownNameError
+from signals.errors import BlindError, UnknownNameError
 
-__all__ = ["Wishes", "decisions", "scale"]
+__all__ = ["Wishes", "decisions", "external_metrics", "replicas", "scale"]
 
 
 def scale(
@@ -48,3 +49,42 @@ def decisions(
 ) -> list[Decision]:
     """Return the decisions themselves: what the scheduled job stores and later grades."""
     return list(decide_all(pool_states(reader, now, pools, wishes or Wishes()), now))
+
+
+#: The external metric that an HPA asks for; its label is the pool.
+METRIC = "sloscope_desired_replicas"
+
+
+def replicas(found: Sequence[Decision], pool: str, *, beyond_tolerance: bool = False) -> int:
+    """Return the number that KEDA's metrics-api reads for one pool of `found`.
+
+    `beyond_tolerance` moves it out of the 10 % that an HPA ignores (see analytics.scaling.tolerance). Raises
+    BlindError where the pool is not seen: an error keeps an HPA where it is, a number would move it.
+    """
+    for decision in found:
+        if decision.pool == pool:
+            if decision.action == "hold_blind":
+                raise BlindError(f"pool {pool} is not seen: {'; '.join(decision.because)}", pool=pool)
+            wanted = decision.proposed
+            return quantised(decision.current, wanted) if beyond_tolerance else wanted
+    raise UnknownNameError("pool", pool, [decision.pool for decision in found])
+
+
+def external_metrics(
+    found: Sequence[Decision], pool: str, now: datetime, *, beyond_tolerance: bool = False
+) -> dict[str, object]:
+    """Return the ExternalMetricValueList of one pool for the Kubernetes external metrics API; raises as `replicas`."""
+    value = replicas(found, pool, beyond_tolerance=beyond_tolerance)
+    return {
+        "kind": "ExternalMetricValueList",
+        "apiVersion": "external.metrics.k8s.io/v1beta1",
+        "metadata": {},
+        "items": [
+            {
+                "metricName": METRIC,
+                "metricLabels": {"pool": pool},
+                "timestamp": now.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+                "value": str(value),
+            }
+        ],
+    }

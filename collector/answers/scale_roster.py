@@ -53,9 +53,10 @@ class Roster:
         for place, pool in enumerate(self.configured):
             if label is not None and pool.name == label:
                 return place
-        for place, pool in enumerate(self.configured):
-            if (pool.model, pool.role) == (model, role) and pool.region in (None, region):
-                return place
+        for wanted in (region, None):  # the pool of this very region before one for all regions
+            for place, pool in enumerate(self.configured):
+                if (pool.model, pool.role, pool.region) == (model, role, wanted):
+                    return place
         if self.configured:
             return None
         name = pool_name(model, role, region)
