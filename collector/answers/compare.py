@@ -24,6 +24,8 @@ METRICS: tuple[str, ...] = (*LATENCIES, GOODPUT)
 #: How much worse B may be: a tenth for a latency's quantile; for goodput the objective's own error budget.
 LATENCY_MARGIN = 0.1
 WINDOW = timedelta(days=1)
+#: More requests than about twice this are sampled by the hash of their id.
+MOST_READ = 200_000
 #: `compare`'s exit codes.
 EXIT_CODES = {"pass": 0, "fail": 3, "inconclusive": 1}
 
@@ -54,8 +56,8 @@ def compare(
             raise UnknownNameError(kind, name, known)
     closes = end or now
     span = {"since": start or closes - WINDOW, "until": closes + timedelta(microseconds=1), "by": by, "model": model}
-    columns = reader.columns("compare_requests", **span, a=a, b=b)
-    _known(reader, span, by, columns, (a, b))
+    every = _one_in(reader, span, by, (a, b))
+    columns = reader.columns("compare_requests", **span, a=a, b=b, every=every)
     judge = objective or default_objective()
     sides = [_side(columns, name, metric, judge) for name in (a, b)]
     if metric == GOODPUT:
@@ -64,7 +66,7 @@ def compare(
     else:
         tolerated = LATENCY_MARGIN if margin is None else margin
         found = compare_latencies(sides[0], sides[1], margin=tolerated)
-    return _answer(found, by, (a, b), metric, tolerated, _apart(sides))
+    return _answer(found, by, (a, b), metric, tolerated, (*_apart(sides), *_sampled(every)))
 
 
 def _answer(
@@ -112,10 +114,15 @@ def _apart(sides: list[Side]) -> tuple[str, ...]:
     return ("the two sides did not serve at the same time: load and time of day may differ",)
 
 
-def _known(reader: Reader, span: dict[str, object], by: str, columns: Columns, names: tuple[str, str]) -> None:
-    """Raise for a side that nothing was recorded of, with what there was."""
-    seen = set(columns["side"].tolist())
+def _one_in(reader: Reader, span: dict[str, object], by: str, names: tuple[str, str]) -> int:
+    """Return which share of requests to read (one in so many); raises for a side that nothing was recorded of."""
+    columns = reader.columns("compare_values", **span)
+    seen: dict[str, int] = dict(zip(columns["side"].tolist(), map(int, columns["requests"].tolist()), strict=True))
     for name in names:
         if name not in seen:
-            values = reader.columns("compare_values", **span)["side"].tolist()
-            raise UnknownNameError(by, name, [str(value) for value in values])
+            raise UnknownNameError(by, name, map(str, seen))
+    return max(1, sum(seen[name] for name in set(names)) // MOST_READ)
+
+
+def _sampled(every: int) -> tuple[str, ...]:
+    return (f"one request in {every} was compared",) if every > 1 else ()

@@ -1,4 +1,4 @@
--- Requests of two values of one dimension with their latencies, tokens and moment, for a comparison.
+-- Requests of two values of one dimension with their latencies, tokens and moment, for a comparison; one in $every.
 with chosen as (
     select
         case $by
@@ -19,6 +19,7 @@ with chosen as (
     from requests
     where ts >= cast($since as timestamptz) and ts < cast($until as timestamptz)
         and (cast($model as varchar) is null or model = cast($model as varchar))
+        and hash(request_id) % $every = 0
 ),
 sources as (
     select model, date_trunc('hour', moment) as hour, max(source_rank) as source_rank

@@ -21,4 +21,4 @@ from (
 where side is not null
 group by side
 order by requests desc, side
-limit 50
+limit 1000

@@ -27,7 +27,7 @@ def fill(
                 ttft_seconds, tpot_seconds, e2e_seconds, output_tokens)
             select timestamptz '2026-03-01 08:00:00Z' + to_microseconds(cast(second * 1e6 as bigint)),
                 timestamptz '2026-03-01 08:00:01Z' + to_microseconds(cast(second * 1e6 as bigint)),
-                'r', 'm', 'ok', 'engine', $version, bucket, ttft, 0.02, ttft + 1, 50
+                'r' || second, 'm', 'ok', 'engine', $version, bucket, ttft, 0.02, ttft + 1, 50
             from (select unnest($second) as second, unnest($ttft) as ttft, unnest($bucket) as bucket)""",
         {
             "version": version,
@@ -82,6 +82,16 @@ def test_goodput_compares_shares_of_bad_requests(store: duckdb.DuckDBPyConnectio
     found = gate(store, metric="goodput")
     assert found["verdict"] == "fail"
     assert found["effect"] > 0.05
+
+
+def test_very_many_requests_are_sampled_and_it_is_told(
+    store: duckdb.DuckDBPyConnection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("collector.answers.compare.MOST_READ", 4_000)
+    fill(store, "v2", 8000)
+    found = gate(store, margin=0.5)
+    assert found["caveats"] == ["one request in 4 was compared"]
+    assert sum(found["n"]) == pytest.approx(4_000, rel=0.1)
 
 
 def test_a_metric_may_leave_out_its_unit(store: duckdb.DuckDBPyConnection) -> None:
