@@ -13,7 +13,7 @@ from analytics.forecast.backtest import Backtest, backtest, rolling_origins
 from benchmarks.forecasting import peer_runner
 from benchmarks.forecasting.peers import MODELS
 from benchmarks.forecasting.scenarios import doubled, is_diurnal, with_gap
-from benchmarks.forecasting.series import Series, halves
+from benchmarks.forecasting.series import TRACES, Series, halves
 from benchmarks.report import Row, write
 
 #: Origins per series of our forecaster, of the peers (the same ones, thinned), and of each scenario.
@@ -24,6 +24,9 @@ FAR = "1-24h"
 
 def main() -> int:
     """Measure, print the table, write build/bench/forecast.json."""
+    if not TRACES.is_dir():
+        print(f"no traces in {TRACES}: nothing to measure", file=sys.stderr)
+        return 1
     series = halves()[1]
     ours = {one.name: run(one, origins_of(one, ORIGINS)) for one in series}
     for name, found in ours.items():

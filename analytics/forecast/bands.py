@@ -27,11 +27,12 @@ OUTWARD: FloatArray = np.array([0.03, 0.05, 0.05, 0.05, 0.0, 0.05, 0.05, 0.05, 0
 TAIL = 0.99
 #: Residuals of leads within this factor make the inner quantiles of a lead, and the outer ones (up to .05, from .95).
 NEAR_FACTOR, FAR_FACTOR = 1.6, 6.0
-#: Residuals in the same units where a series has no past of its own, by lead in seconds: see `learn_prior`.
+#: Residuals in the same units where a series has no past of its own, by lead in seconds: measured by
+#: `python -m benchmarks.forecasting.learn_prior` on forecasts from twelve hours of history.
 PRIOR: dict[int, tuple[float, ...]] = {
-    600: (-0.6, -0.35, -0.22, -0.08, 0.0, 0.1, 0.3, 0.5, 1.2),
-    3600: (-0.9, -0.5, -0.35, -0.15, 0.0, 0.2, 0.5, 0.9, 2.0),
-    86400: (-1.2, -0.8, -0.6, -0.3, 0.0, 0.4, 1.0, 1.6, 3.0),
+    600: (-0.82, -0.50, -0.23, -0.12, 0.00, 0.09, 0.24, 0.40, 0.59),
+    3600: (-1.06, -0.80, -0.53, -0.25, 0.00, 0.25, 0.96, 1.50, 2.17),
+    86400: (-1.90, -1.02, -0.74, -0.36, 0.00, 0.62, 2.46, 3.57, 7.80),
 }
 #: Days of own residuals that weigh as much as the prior.
 PRIOR_DAYS = 0.7

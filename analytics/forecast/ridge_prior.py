@@ -1,7 +1,7 @@
 """Coefficients that the direct ridge starts from: what the tuning series have in common; never fitted at run time.
 
-Measured by `python -m benchmarks.forecasting.learn_prior` on the tuning half of the series, each series with equal
-weight. One row a lead; in between, and for features, see `direct_ridge.design`.
+Measured by `python -m benchmarks.forecasting.learn_prior` on the tuning half of the series and smaller tenants,
+each with equal weight. One row a lead; in between, and for features, see `direct_ridge.design`.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ FEATURES = (
 )  # fmt: skip
 #: Lead in seconds to coefficients in the order of `FEATURES`.
 TABLE: dict[int, tuple[float, ...]] = {
-    600: (0.13, -0.05, 0.01, 0.48, 0.19, -0.11, -0.09, 0.23, 0.07, 0.04, -0.04, 0.12, -0.13),
-    1800: (0.13, -0.05, 0.01, 0.31, 0.19, 0.0, -0.12, 0.21, 0.07, 0.07, -0.05, 0.2, -0.15),
-    3600: (0.17, -0.07, 0.0, 0.27, 0.23, -0.12, -0.04, 0.19, 0.13, 0.09, -0.06, 0.15, -0.2),
-    10800: (0.26, -0.11, 0.0, 0.14, 0.0, -0.02, 0.2, 0.03, 0.29, 0.08, -0.03, 0.08, -0.31),
-    28800: (0.35, -0.15, -0.02, 0.12, -0.01, -0.01, 0.02, 0.0, 0.51, 0.05, 0.05, 0.0, -0.41),
-    57600: (0.44, -0.16, -0.02, 0.06, 0.02, 0.0, -0.01, 0.15, 0.47, -0.07, 0.16, -0.01, -0.48),
-    86400: (0.31, -0.15, -0.02, 0.03, -0.13, -0.08, 0.01, 0.18, 0.33, -0.11, 0.18, 0.14, -0.22),
+    600: (0.09, -0.04, 0.00, 0.39, 0.26, 0.12, -0.06, 0.20, 0.09, 0.06, -0.06, -0.14, -0.14),
+    1800: (0.22, -0.06, 0.03, 0.41, 0.06, 0.04, -0.06, 0.20, 0.09, 0.01, -0.01, 0.12, -0.22),
+    3600: (0.25, -0.07, 0.03, 0.33, 0.19, -0.10, -0.01, 0.17, 0.16, 0.01, -0.01, 0.08, -0.27),
+    10800: (0.28, -0.10, 0.04, 0.16, -0.07, 0.11, 0.10, 0.10, 0.29, -0.03, 0.03, 0.04, -0.34),
+    28800: (0.25, -0.13, 0.02, 0.09, -0.01, -0.01, 0.00, 0.14, 0.39, -0.10, 0.11, 0.02, -0.36),
+    57600: (0.26, -0.15, -0.02, 0.10, -0.01, 0.02, 0.01, 0.13, 0.29, -0.14, 0.21, -0.03, -0.38),
+    86400: (0.18, -0.15, -0.03, 0.06, 0.04, -0.23, -0.02, 0.16, 0.27, -0.23, 0.25, 0.23, -0.29),
 }
 
 
