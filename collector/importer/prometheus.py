@@ -1,6 +1,6 @@
 """Backfills from a Prometheus server: raw engine series by query_range, through the same dialects as live pages.
 
-`prometheus://HOST:PORT?start=..&end=..[&step=15][&match=..]`. Every (target, time) has an identity of its own, so an
+`prometheus://HOST:PORT?start=..&end=..[&step=15][&match=..][&tls=1]`. Every (target, time) has an identity of its own, so an
 interrupted import is simply run again: what is stored is skipped.
 """
 
@@ -15,14 +15,13 @@ import httpx
 
 from collector.importer.recordings import PageHistory
 from signals.dialects.registry import DIALECTS
-from signals.errors import ConfigError, InputError, UnreachableError
+from signals.errors import ConfigError, InputError, UnreachableError, nearest
 from signals.records import Identity, Scrape, Target
 
 #: Prometheus refuses more than 11,000 points a series; a chunk stays well below.
 CHUNK_POINTS = 1_000
 DEFAULT_STEP_SECONDS = 15.0
-#: Labels that Prometheus adds to a target's own series.
-TARGET_LABELS = ("instance", "job")
+PARAMETERS = ("start", "end", "step", "match", "tls")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +39,8 @@ def parse_url(url: str) -> Backfill:
     """Return the backfill that a URL asks for; ConfigError names the parameter that is wrong."""
     parts = urlsplit(url)
     query = {name: values[-1] for name, values in parse_qs(parts.query).items()}
-    faults = [f"{name}: is needed, RFC 3339 or Unix seconds" for name in ("start", "end") if name not in query]
+    faults = [f"unknown parameter {name!r}{nearest(name, PARAMETERS)}" for name in query if name not in PARAMETERS]
+    faults += [f"{name}: is needed, RFC 3339 or Unix seconds" for name in ("start", "end") if name not in query]
     times = {}
     for name in ("start", "end"):
         if name in query:
@@ -70,7 +70,7 @@ def prometheus_scrapes(url: str, faults: list[str]) -> Iterator[Scrape]:
     histories: dict[str, PageHistory] = {}
     with httpx.Client(base_url=asked.base, timeout=60.0) as client:
         begin = asked.start
-        while begin < asked.end:
+        while begin <= asked.end:
             until = min(asked.end, begin + asked.step * CHUNK_POINTS)
             for target, pages in _chunk(client, asked, begin, until).items():
                 history = histories.setdefault(target, PageHistory(Target(target)))

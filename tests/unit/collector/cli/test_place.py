@@ -151,7 +151,7 @@ class _Stranger(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(body)
 
-    def log_message(self, format: str, *args: object) -> None:
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002  # the base class's own name
         """Say nothing."""
 
 
