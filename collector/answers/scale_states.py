@@ -43,6 +43,8 @@ class Wishes:
     objective_seconds: float = 2.0
     target: float = 0.99
     timezone: str = "UTC"
+    #: Whether each region must be able to take its share of the largest other region's load.
+    survive_regions: bool = False
     settings: Settings = DEFAULT
 
 
@@ -98,7 +100,7 @@ def pool_states(reader: Reader, now: datetime, configured: Sequence[Pool], wishe
         )
     if len(states) <= 20:
         states = [with_day_curve(reader, state, now, seen_since, wishes.timezone) for state in states]
-    return _partnered(states)
+    return _partnered(_surviving(states) if wishes.survive_regions else states)
 
 
 def _resolution(now: datetime, seen_since: datetime, count: int) -> tuple[float, datetime]:
@@ -215,6 +217,21 @@ def _memories(history: Columns) -> dict[str, Memory]:
             moment if changed else before.changed_at,
             int(proposed - current) if changed else before.changed_by,
         )
+    return found
+
+
+def _surviving(states: list[PoolState]) -> list[PoolState]:
+    """Give every pool the share of load that it takes over when the largest other region of its model is lost."""
+    groups: dict[tuple[str, str], list[PoolState]] = {}
+    for state in states:
+        groups.setdefault((state.pool.model, state.pool.role), []).append(state)
+    found = []
+    for state in states:
+        others = [one for one in groups[state.pool.model, state.pool.role] if one.pool.region != state.pool.region]
+        lost = max((one.demand.now for one in others if isfinite(one.demand.now)), default=0.0)
+        whole = state.demand.now + sum(one.demand.now for one in others if isfinite(one.demand.now))
+        share = lost / (whole - lost) if isfinite(whole) and whole > lost else 0.0
+        found.append(replace(state, lost_region_share=share))
     return found
 
 

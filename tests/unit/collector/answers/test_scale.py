@@ -9,6 +9,7 @@ import pytest
 
 from analytics.scaling import Pin, Pool
 from collector.answers.scale import Wishes, decisions, external_metrics, replicas, scale
+from collector.answers.scale_grades import grades
 from signals.errors import BlindError, UnknownNameError
 from tests.unit.collector.answers.scale_store import START, Store
 
@@ -204,3 +205,26 @@ def test_days_of_history_bring_the_curve_of_the_day() -> None:
     demand = entry["demand"]
     assert isinstance(demand, dict)
     assert "curve of the day" in str(demand["basis"])
+
+
+def test_a_lost_region_is_provided_for_when_asked() -> None:
+    store = Store()
+    store.scrapes("a", 20.0, region="eu")
+    now = store.scrapes("b", 10.0, region="us")
+    plain = {d.pool: d for d in decisions(store.reader, now)}
+    safe = {d.pool: d for d in decisions(store.reader, now, wishes=Wishes(survive_regions=True))}
+    assert "n_minus_1" not in plain["llama@us"].needs
+    assert safe["llama@us"].needs["n_minus_1"] == pytest.approx(3 * safe["llama@us"].needs["forecast"], rel=0.05)
+
+
+def test_past_decisions_are_graded_once_their_horizon_has_passed() -> None:
+    store = Store()
+    now = store.scrapes("a", 20.0)
+    document = {"proposed": 2, "need": 2, "action": "hold", "forecast_horizon_seconds": 180.0}
+    document["capacity_per_instance"] = {"value": 10.0}
+    for minutes in (20, 1):
+        store.insert("recommendations", ts=now - timedelta(minutes=minutes), pool="llama", model="llama", action="hold",
+                     document=json.dumps(document))  # fmt: skip
+    found = grades(store.reader, now)
+    assert [(entry["pool"], entry["grade"]) for entry in found] == [("llama", "right")]
+    assert grades(Store().reader, now) == []
