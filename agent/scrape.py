@@ -14,6 +14,7 @@ from agent.engines import find_page, get_dialect, page_url
 from agent.fetch import LOOPBACK, Answer, Credentials, Fetcher
 from agent.memory import Memory
 from agent.tenants import cap_tenants
+from agent.versions import ask_version
 from signals.dialects import registry
 from signals.dialects.form import Dialect
 from signals.dialects.reader import PageReader
@@ -59,6 +60,7 @@ class Scraper:
     _dialect: Dialect | None = None
     _url: str | None = None
     _tenants: set[str] = field(default_factory=set)
+    _asked_life: tuple[str, float | None] | None = None
 
     def __post_init__(self) -> None:
         self._parser = PageParser(self.limits.body_bytes, self.limits.series)
@@ -134,7 +136,7 @@ class Scraper:
         state, increments = advance(before.state if before else None, reading)
         increments = self._capped(increments)
         groups = tuple((found.model, found.role) for found in increments)
-        self.version = reading.engine_version or self.version
+        self.version = reading.engine_version or self._version_of(reading)
         self.memory = Memory(state, asked_ns, groups)
         scrape = replace(
             self._blank(asked_ns, FROZEN if state.frozen else OK),
@@ -152,6 +154,14 @@ class Scraper:
             len(page.layout.errors),
             sum(found.resets for found in increments),
         )
+
+    def _version_of(self, reading: PageReading) -> str | None:
+        """Return the version that the engine tells when asked, once in each of its lives."""
+        assert self._url is not None
+        if self._asked_life != (reading.engine, reading.process_start):
+            self._asked_life = (reading.engine, reading.process_start)
+            self.version = ask_version(reading.engine, self._url, self._get)
+        return self.version
 
     def _capped(self, increments: tuple[Increments, ...]) -> tuple[Increments, ...]:
         if not self.gateway:

@@ -108,10 +108,14 @@ class Spool:
             self._sequence += 1
             self._last_id += 1
             identity = Identity(self.agent, self.epoch, self._sequence)
-            batch = encode(identity)
-            body = zlib.compress(_HEAD.pack(len(batch.attributes)) + batch.attributes + batch.rest, 1)
-            kept = freeze(memory) if target is not None and memory is not None else None
-            self._guarded(lambda db: self._insert(db, kind, body, target, kept))
+            try:
+                batch = encode(identity)
+                body = zlib.compress(_HEAD.pack(len(batch.attributes)) + batch.attributes + batch.rest, 1)
+                kept = freeze(memory) if target is not None and memory is not None else None
+                self._guarded(lambda db: self._insert(db, kind, body, target, kept))
+            except BaseException:
+                self._sequence -= 1  # a number that nobody will ever see would look like a loss
+                raise
             self._bytes += len(body)
             self._batches += 1
             self._enforce()

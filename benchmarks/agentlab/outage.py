@@ -7,7 +7,9 @@ those that the pages showed.
 
 from __future__ import annotations
 
+import shutil
 import signal
+import subprocess
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,9 +19,28 @@ from agent.spool import METRICS, Spool
 from benchmarks.agentlab.rig import Rig, gpu_state
 
 ENGINES = 8
+#: An hour of eight engines and their host takes about 20 MB.
+DISK_MB = 32
 #: 5 s in life.
 INTERVAL_SECONDS = 0.05
 ACCELERATION = 5.0 / INTERVAL_SECONDS
+
+
+class SmallDisk:
+    """A disk that the backlog nearly fills, mounted over a folder where that is allowed."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        folder.mkdir()
+        command = ["mount", "-t", "tmpfs", "-o", f"size={DISK_MB}m", "tmpfs", str(folder)]
+        self.mounted = (
+            shutil.which("mount") is not None
+            and not subprocess.run(command, capture_output=True, check=False).returncode
+        )
+
+    def close(self) -> None:
+        if self.mounted:
+            subprocess.run(["umount", "--lazy", str(self.folder)], capture_output=True, check=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,11 +54,13 @@ class Outage:
     catch_up: float
     drain_seconds: float
     sigterm_seconds: float
+    small_disk: bool
 
 
 def bad_hour(make: Callable[[], Rig], seconds: float) -> Outage:
     """Run the experiment; `seconds` is the length of the outage on the real clock."""
     rig = make()
+    disk = SmallDisk(rig.folder / "spool")
     try:
         (rig.folder / "gpus").write_text(gpu_state(2, 0))
         rig.start_pages()
@@ -61,15 +84,17 @@ def bad_hour(make: Callable[[], Rig], seconds: float) -> Outage:
             time.sleep(0.1)
             waiting = rig.own_metrics()["sloscope_agent_spool_batches"]
         drained = time.monotonic() - began
+        rig.freeze()
         stopped = agent.end(signal.SIGTERM)
         # What the last life left on disk is delivered by the next one.
         last = rig.start_agent(rig.config([], gpu={"enabled": "no"}, host={"enabled": False}))
         while rig.own_metrics()["sloscope_agent_spool_batches"] and time.monotonic() - began < 150:
             time.sleep(0.1)
         last.end(signal.SIGTERM)
-        return _account(rig, seconds, drained, stopped)
+        return _account(rig, seconds, drained, stopped, disk)
     finally:
         rig.close()
+        disk.close()
 
 
 def killed(make: Callable[[], Rig]) -> int:
@@ -107,7 +132,7 @@ def _on_disk(path: Path) -> int:
         spool.close()
 
 
-def _account(rig: Rig, seconds: float, drained: float, stopped: float) -> Outage:
+def _account(rig: Rig, seconds: float, drained: float, stopped: float, disk: SmallDisk) -> Outage:
     books, served = rig.books(), rig.served()
     epochs = books["epochs"]
     missing = sum(int(row[2]) - int(row[1]) for row in epochs)  # type: ignore[index]  # rows of (epoch, count, last)
@@ -124,6 +149,7 @@ def _account(rig: Rig, seconds: float, drained: float, stopped: float) -> Outage
         seconds * ACCELERATION / drained,
         drained,
         stopped,
+        disk.mounted,
     )
 
 
@@ -133,4 +159,5 @@ def lines(found: Outage) -> list[str]:
         f"{found.batches} batches through an outage; {found.resent} resent and recognised",
         f"tokens shown by the pages and not by the store: {found.token_error:.2e}",
         f"backlog drained in {found.drain_seconds:.1f} s",
+        f"the spool lay on a disk of {DISK_MB} MB" if found.small_disk else "no small disk: that takes root",
     ]

@@ -30,11 +30,15 @@ class Pages:
         self.last: dict[str, int] = {}
         self.first: dict[str, int] = {}
         self.began = time.monotonic()
+        self.frozen: int | None = None
         self._pieces = COUNTER.split(recorded)
+
+    def tokens(self) -> int:
+        return int((time.monotonic() - self.began) * TOKENS_PER_SECOND) + 1
 
     def page(self, engine: str) -> bytes:
         """Return the page of an engine as the clock has it."""
-        tokens = int((time.monotonic() - self.began) * TOKENS_PER_SECOND) + 1
+        tokens = self.tokens() if self.frozen is None else self.frozen
         self.served[engine] += 1
         self.first.setdefault(engine, tokens)
         self.last[engine] = tokens
@@ -47,11 +51,14 @@ class Pages:
         """Return a body, or None for a target that never answers."""
         if path == "/served":
             return json.dumps({"served": self.served, "last": self.last, "first": self.first}).encode()
+        if path == "/freeze":
+            self.frozen = self.tokens()
+            return b"{}"
         if path.startswith("/broken/"):
             return b"<html><body>502 Bad Gateway</body></html>"
         if path.startswith("/hang/"):
             return None
-        return self.page(path.split("/")[1])
+        return self.page(path.split("/")[1]) if path.endswith("/metrics") else b"{}"
 
 
 async def serve(port: int, pages: Pages) -> None:

@@ -138,6 +138,16 @@ class Rig:
     def served(self) -> dict[str, dict[str, int]]:
         return dict(get(f"http://127.0.0.1:{self.page_port}/served"))
 
+    def freeze(self) -> None:
+        """Stop the counters on all pages, and wait until every engine was scraped once more."""
+        get(f"http://127.0.0.1:{self.page_port}/freeze")
+        before = self.served()["served"]
+        deadline = time.monotonic() + 30.0
+        while any(number < before[name] + 3 for name, number in self.served()["served"].items()):
+            if time.monotonic() > deadline:
+                return
+            time.sleep(0.05)
+
     def own_metrics(self) -> dict[str, float]:
         """Return the agent's own metrics: series → value."""
         with urllib.request.urlopen(f"http://127.0.0.1:{self.own_port}/metrics", timeout=10) as answer:

@@ -58,6 +58,7 @@ def test_killed_without_a_collector_every_number_arrives_once_and_every_token_is
     agent = rig.start_agent(config)
     until(lambda: rig.own_metrics()["sloscope_agent_spool_batches"] > waiting + 20)
     rig.start_sink()
+    rig.freeze()
     until(lambda: rig.own_metrics()["sloscope_agent_spool_batches"] < 8)
     agent.end(signal.SIGTERM)
     books, served = rig.books(), rig.served()

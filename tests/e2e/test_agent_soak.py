@@ -56,6 +56,7 @@ def test_faults_in_turn_lose_nothing_and_memory_stays_flat(tmp_path: Path) -> No
                 agent = rig.start_agent(config)
                 memory.clear()
             memory.append(agent.rss_mb())
+        rig.freeze()
         agent.end(signal.SIGTERM)
         last = rig.start_agent(rig.config([], gpu={"enabled": "no"}, host={"enabled": False}))
         while rig.own_metrics()["sloscope_agent_spool_batches"]:

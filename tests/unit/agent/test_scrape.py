@@ -16,6 +16,7 @@ from agent.selfmetrics import SelfMetrics
 from agent.sender import sender_of
 from agent.spool import METRICS
 from agent.tenants import cap_tenants
+from agent.versions import ask_version
 from collector.receivers.decode import decode_resource, parse_export
 from signals.dialects.registry import get
 from signals.errors import ConfigError, PageError, StoreError
@@ -120,6 +121,24 @@ def test_a_server_without_a_path_is_asked_harmless_questions_first() -> None:
     asked = len(web.asked)
     scraper.scrape()
     assert web.asked[asked:] == [PAGE_URL]
+
+
+def test_an_engine_is_asked_for_its_version_once_in_each_life() -> None:
+    version_url = f"{URL}/version"
+    pages: list[object] = [vllm_page(1), vllm_page(2), vllm_page(1, started=900.0), vllm_page(2, started=900.0)]
+    answers: list[object] = ['{"version": "0.32.0"}', '{"version": "0.33.0"}']
+    web = FakeWeb({PAGE_URL: pages, version_url: answers})
+    scraper = a_scraper(web)
+    versions = [scraper.scrape().scrape.target.engine_version for _ in range(4)]
+    assert versions == ["0.32.0", "0.32.0", "0.33.0", "0.33.0"]
+    assert web.asked.count(version_url) == 2
+
+
+@pytest.mark.parametrize("answer", ["[]", "no json", '{"version": 5}', '{"version": ""}', Answer(404, {}, b"", 0.0)])
+def test_an_engine_that_does_not_tell_its_version_has_none(answer: object) -> None:
+    web = FakeWeb({f"{URL}/version": answer})
+    assert ask_version("vllm", PAGE_URL, lambda url: web.get(url, {}, 1.0, 1)) is None
+    assert ask_version("epp", PAGE_URL, lambda url: web.get(url, {}, 1.0, 1)) is None
 
 
 def test_the_queue_of_tensorrt_llm_is_never_emptied() -> None:

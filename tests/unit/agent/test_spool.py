@@ -102,6 +102,17 @@ def test_a_full_disk_costs_the_oldest_batches_and_never_the_newest(tmp_path: Pat
     assert sum(number for _, number in lost) + len(kept) == 200
 
 
+def test_a_number_that_never_reached_the_disk_is_given_again(tmp_path: Path) -> None:
+    spool = new_spool(tmp_path, FakeClock())
+
+    def broken(_identity: Identity) -> Batch:
+        raise ValueError("cannot be encoded")
+
+    with pytest.raises(ValueError, match="encoded"):
+        spool.put(METRICS, broken)
+    assert spool.put(METRICS, a_batch).sequence == 1
+
+
 def test_a_broken_file_is_put_aside_and_the_agent_goes_on(tmp_path: Path) -> None:
     (tmp_path / "spool.db").write_bytes(b"this is no database at all" * 100)
     lost: list[tuple[str, int]] = []
