@@ -29,7 +29,7 @@ _HOUR, _DAY = timedelta(hours=1), timedelta(days=1)
 class Tally:
     """Events of one scope in one look-back window.
 
-    `straddling`: scraped ones that an edge leaves undecided (they are in `bad`). `unmeasured`: answered requests that
+    `straddling`: scraped ones that an edge leaves undecided (they are in `good`). `unmeasured`: answered requests that
     lack the latency (they are in `excluded`). `exclusions`: by the name of what left them out.
     """
 

@@ -137,6 +137,7 @@ def _row(
         "excluded": tally.excluded,
         "unattributed_bad": hidden[objective.window_seconds],
         "ratio": share(whole.good, whole.total),
+        "ratio_low": share(whole.good - tally.straddling, whole.total),
         "good_per_gpu_second": None if gpu_seconds is None else share(whole.good, gpu_seconds),
         "coverage": None if sight.finished is None else share(sight.recorded, sight.finished),
         "budget_remaining": None if spent is None else spent.remaining_ratio,
@@ -169,7 +170,7 @@ def _row(
         ],
         "revision": objective.revision,
         "exact_since": None if since is None else since.isoformat().replace("+00:00", "Z"),
-        "hint": _hint(objective, p99 is not None and not p99.resolved),
+        "hint": _hint(objective, tally.straddling > 0 or (p99 is not None and not p99.resolved)),
     }
     return row
 

@@ -1,4 +1,6 @@
 -- Counts scraped observations within and above a limit, for model hours that have no recorded request.
+--
+-- What an edge leaves undecided is good, and counted apart: nobody is paged for what may well have been in time.
 with recorded as (
     select distinct model, date_trunc('hour', coalesce(
         case when $by_first_token
@@ -22,8 +24,8 @@ select
     case when $by_minute then date_trunc('minute', scraped.ts - interval 1 microsecond) end as ts,
     len(list_filter(cast($starts as timestamptz[]), lambda opening: scraped.ts >= opening)) as ring,
     case when $by_model then scraped.model end as model,
-    coalesce(sum(count) filter (where edge_hi <= $threshold * (1 + 1e-12)), 0) as good,
-    coalesce(sum(count) filter (where edge_hi is null or edge_hi > $threshold * (1 + 1e-12)), 0) as bad,
+    coalesce(sum(count) filter (where edge_lo < $threshold * (1 - 1e-12)), 0) as good,
+    coalesce(sum(count) filter (where edge_lo >= $threshold * (1 - 1e-12)), 0) as bad,
     coalesce(sum(count) filter (
         where (edge_hi is null or edge_hi > $threshold * (1 + 1e-12)) and edge_lo < $threshold * (1 - 1e-12)
     ), 0) as straddling,

@@ -131,6 +131,17 @@ def test_pages_answer_where_no_request_is_recorded(store: duckdb.DuckDBPyConnect
     assert "--custom-histogram-buckets" in row["hint"]
 
 
+def test_what_an_edge_leaves_undecided_pages_nobody_and_is_told(store: duckdb.DuckDBPyConnection) -> None:
+    for low, high, count in ((0.5, 1.0, 40), (1.0, 2.5, 60)):
+        add(
+            store, "engine_bins", ts=NOW - timedelta(minutes=1), interval_seconds=5, instance="i", model="m",
+            metric="ttft_seconds", edge_lo=low, edge_hi=high, count=count,
+        )  # fmt: skip
+    (row,) = rows(store)
+    assert (row["ratio"], row["ratio_low"], row["undecided"], row["firing"]) == (1.0, 0.4, 60, [])
+    assert "2.0" in row["hint"]
+
+
 def test_rejections_known_only_from_counters_are_bad_for_the_model_and_unattributed_for_a_tenant(
     store: duckdb.DuckDBPyConnection,
 ) -> None:
