@@ -15,7 +15,7 @@ from collector.api.services import Parts, Services, peer_of
 from collector.receivers.changes.form import Change
 from collector.receivers.changes.registry import change_batch
 from collector.security.tokens import OPERATE, READ
-from signals.errors import InputError, NotEnoughDataError, PayloadError, UnknownNameError
+from signals.errors import BlindError, InputError, PayloadError, UnknownNameError
 
 router = APIRouter(tags=["scaling"])
 GROUP = "external.metrics.k8s.io/v1beta1"
@@ -124,15 +124,15 @@ async def freeze(request: Request, parts: Parts) -> JSONResponse:
 
 
 async def desired(parts: Services, pool: str, now: datetime | None) -> tuple[int, dict[str, object]]:
-    """Return (replicas, decision) of a pool; NotEnoughDataError (503) when nothing can be seen of it."""
+    """Return (replicas, decision) of a pool; BlindError (503) when nothing can be seen of it."""
     answer = await ask(parts, "scale", now, pool=pool, **scaling_inputs(parts, now or parts.clock()))
     decisions = answer["recommendations"]
     assert isinstance(decisions, list)
     decision: dict[str, object] = decisions[0] if decisions else {"action": BLIND}
     proposed = decision.get("proposed")
     if decision.get("action") == BLIND or not isinstance(proposed, int):
-        raise NotEnoughDataError(
-            f"pool {pool!r} cannot be seen: keep what runs", status=503, retry_after=15, because=decision.get("because")
+        raise BlindError(
+            f"pool {pool!r} cannot be seen: keep what runs", retry_after=15, because=decision.get("because")
         )
     return proposed, decision
 

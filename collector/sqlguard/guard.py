@@ -50,7 +50,9 @@ TABLE_REFERENCES = frozenset({
     "BASE_TABLE", "SUBQUERY", "JOIN", "TABLE_FUNCTION", "EXPRESSION_LIST", "EMPTY", "EMPTY_FROM", "PIVOT",
 })  # fmt: skip
 #: Public beyond signals.views: views that the store adds for its own state.
-EXTRA_VIEWS = frozenset({"data_quality"})
+EXTRA_VIEWS = frozenset({
+    "aborted", "acceptance", "cache_hit", "coverage", "data_quality", "goodput", "token_reconciliation", "ttft_p",
+})  # fmt: skip
 INFORMATION = frozenset({"tables", "columns", "schemata"})
 
 

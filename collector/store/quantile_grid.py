@@ -59,9 +59,9 @@ def grid_of(
     """
     if not len(counts):
         return QuantileGrid(np.empty(0, np.int64), np.empty(0, "datetime64[s]"), np.empty(0, np.int64), np.empty(0))
-    cell = group.astype(np.int64) << STEP_BITS
-    cell += step
-    key = cell << BIN_BITS
+    key: Wholes = group.astype(np.int64) << STEP_BITS
+    key += step
+    key <<= BIN_BITS
     key += bins
     key -= ZERO_BIN
     if (key[1:] < key[:-1]).any():
@@ -69,17 +69,17 @@ def grid_of(
         key, counts = key[order], counts[order]
     if (counts <= 0).any():
         key, counts = _netted(key, counts)
-    cell = key >> BIN_BITS
-    fresh = np.flatnonzero(np.diff(cell, prepend=-1))
-    reached = np.cumsum(counts, dtype=np.int64)
-    before = np.zeros(len(fresh), dtype=np.int64)
+    cells: Wholes = key >> BIN_BITS
+    fresh = np.flatnonzero(np.append(True, cells[1:] != cells[:-1]))
+    reached: Wholes = np.cumsum(counts, dtype=np.int64)
+    before: Wholes = np.zeros(len(fresh), dtype=np.int64)
     before[1:] = reached[fresh[1:] - 1]
-    totals = np.diff(np.append(before, reached[-1:]))
+    totals: Wholes = np.append(before[1:], reached[-1:]) - before
     ranks = np.maximum(1, np.ceil(q * totals - 1e-9).astype(np.int64))
-    chosen = (key[np.searchsorted(reached, before + ranks)] & ((1 << BIN_BITS) - 1)) + ZERO_BIN
+    chosen: Wholes = (key[np.searchsorted(reached, before + ranks)] & ((1 << BIN_BITS) - 1)) + ZERO_BIN
     gamma = np.exp(LN_GAMMA)
     value = np.where(chosen <= ZERO_BIN, 0.0, 2.0 * np.exp(LN_GAMMA * chosen) / (gamma + 1.0))
-    cells = cell[fresh]
+    cells = cells[fresh]
     ts = ((cells & ((1 << STEP_BITS) - 1)) * step_seconds).astype("datetime64[s]")
     return QuantileGrid(cells >> STEP_BITS, ts, totals, value)
 

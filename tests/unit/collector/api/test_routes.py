@@ -19,7 +19,7 @@ from tests.support.scrapes import busy
 def collector(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[TestClient, Services, Path]]:
     audit = tmp_path_factory.mktemp("audit") / "audit.jsonl"
     with running(audit=audit) as (client, parts):
-        parts.writer.submit([busy(number, running=2.0) for number in range(45, 51)]).result(10)
+        parts.writer.submit([busy(number, running=2.0) for number in range(45, 51)]).result(60)
         yield client, parts, audit
 
 
@@ -112,7 +112,7 @@ def test_a_pin_holds_until_it_is_lifted_and_is_told_as_a_change(collector: tuple
     decision = client.get("/api/v1/recommendations", params={"pool": pool}).json()["recommendations"][0]
     assert (decision["action"], decision["proposed"]) == ("pinned", 7)
     assert client.request("DELETE", "/api/v1/scaling/pin", params={"pool": pool}).json()["pins"] == {}
-    parts.writer.submit([busy(51)]).result(10)
+    parts.writer.submit([busy(51)]).result(60)
     with parts.store.cursor() as cursor:
         found = cursor.execute("select summary from changes where kind = 'scale' order by ts").fetchall()
     assert any("pinned" in summary for (summary,) in found)

@@ -6,6 +6,7 @@ import duckdb
 import pytest
 
 from collector.sqlguard.guard import MAX_SQL, Guard
+from collector.store.store import Store
 from signals.errors import QueryRefusedError
 from tests.support.public_store import public_store
 
@@ -151,3 +152,12 @@ def test_a_very_long_and_a_very_deep_query_are_refused(cursor: duckdb.DuckDBPyCo
 def test_a_name_of_a_cte_does_not_open_another_schema(cursor: duckdb.DuckDBPyConnection) -> None:
     with pytest.raises(QueryRefusedError):
         Guard().check(cursor, "with ledger as (select 1) select * from stored.ledger")
+
+
+def test_every_view_that_the_store_has_can_be_asked_and_nothing_else_of_it() -> None:
+    with Store.open(None) as store, store.cursor() as real:
+        statement = "select view_name from duckdb_views() where schema_name = 'main' and not internal"
+        views = {str(name) for (name,) in real.execute(statement).fetchall()}
+        assert views == set(Guard().relations)
+        for view in sorted(views):
+            Guard().check(real, f"select * from {view} limit 1")

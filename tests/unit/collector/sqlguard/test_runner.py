@@ -68,7 +68,7 @@ def test_one_client_has_one_query_at_a_time(connection: duckdb.DuckDBPyConnectio
     queries.cursor = cursor
     slow = threading.Thread(target=lambda: _ignore(queries, "select count(*) from range(100000000) a, range(100) b"))
     slow.start()
-    assert entered.wait(5)
+    assert entered.wait(60)
     with pytest.raises(RateLimitedError):
         queries.run("select 1", "a")
     assert queries.run("select 1", "b").table.num_rows == 1

@@ -29,7 +29,7 @@ class FakeStore:
         self._error = error or StoreError("refused")
 
     def commit(self, batches: Sequence[Batch]) -> list[bool]:
-        self.gate.wait(5)
+        self.gate.wait(60)
         identities = [batch.identity for batch in batches if not isinstance(batch, type(None))]  # type: ignore[union-attr]  # no columns here
         if any(identity.sequence == self._poison for identity in identities):
             raise self._error
@@ -47,7 +47,7 @@ class FakeStore:
 def results(futures: Sequence[Future[list[bool]]]) -> list[list[bool] | str]:
     found: list[list[bool] | str] = []
     for future in futures:
-        error = future.exception(5)
+        error = future.exception(60)
         found.append(type(error).__name__ if error else future.result())
     return found
 
@@ -87,7 +87,7 @@ def test_one_bad_batch_takes_no_neighbour_with_it() -> None:
 def test_data_that_cannot_be_stored_is_the_senders_fault(cause: Exception) -> None:
     writer = GroupCommit(FakeStore(poison=1, error=cause), linger_seconds=0.0)
     with pytest.raises(InputError, match="cannot be stored"):
-        writer.submit([busy(1)]).result(5)
+        writer.submit([busy(1)]).result(60)
     assert results([writer.submit([busy(2)])]) == [[True]]
     writer.close()
 
@@ -95,9 +95,9 @@ def test_data_that_cannot_be_stored_is_the_senders_fault(cause: Exception) -> No
 def test_halves_are_joined_after_their_commit() -> None:
     store = FakeStore()
     writer = GroupCommit(store, linger_seconds=0.0)
-    writer.submit([busy(1)]).result(5)
-    writer.submit([HalfBatch(Identity("a", "b", 1), ())]).result(5)
-    assert store.joined.wait(5)
+    writer.submit([busy(1)]).result(60)
+    writer.submit([HalfBatch(Identity("a", "b", 1), ())]).result(60)
+    assert store.joined.wait(60)
     writer.close()
     assert store.joins == 1
 
@@ -147,7 +147,7 @@ def test_tasks_run_on_the_writers_thread_and_cannot_end_it() -> None:
 
     writer.work(fails)
     writer.work(done.set)
-    assert done.wait(5)
+    assert done.wait(60)
     assert names == ["sloscope-writer"]
     assert writer.alive
     writer.close()
