@@ -22,8 +22,8 @@ class Life:
     started_at: float
     ready_at: float | None = None
     first_token_at: float | None = None
+    draining_at: float | None = None
     stopped_at: float | None = None
-    pages: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,12 +79,12 @@ class Lifecycle:
             seen_start = life is not None or scrape.target.instance in self._failed
             life = self._lives[key] = Life(began if began is not None else now)
             life.ready_at = self._ready(scrape.target.instance, life, known, now if seen_start else None)
-        life.pages += 1
         told = new
         if life.first_token_at is None and found.counters.get(("first_tokens", ()), 0.0) > 0:
             life.first_token_at = now
             told = True
-        if known.draining_at is not None and life.pages % 12 == 1:
+        if known.draining_at != life.draining_at:
+            life.draining_at = known.draining_at
             told = True
         return self._row(scrape, found.model, life, known) if told else None
 
@@ -117,7 +117,7 @@ class Lifecycle:
             "max_running": seats(known.command),
             "started_at": life.started_at,
             "ready_at": life.ready_at,
-            "draining_at": known.draining_at,
+            "draining_at": life.draining_at,
             "stopped_at": life.stopped_at,
         }
         for name in ("kv_capacity_tokens", "block_tokens"):

@@ -28,7 +28,7 @@ if TYPE_CHECKING:  # protobuf's messages are loaded when the first span comes
 TRACES_PATH = "/v1/traces"
 #: Engines post metrics and logs to the same endpoint when told to; they are taken and thrown away.
 IGNORED_PATHS = ("/v1/metrics", "/v1/logs")
-SERVICE = ("service.instance.id", "service.name")
+SERVICE = ("service.instance.id", "service.name", "k8s.pod.name")
 #: vLLM's start-up spans at whose end the model is loaded (vllm/v1/engine/core.py, vllm/v1/worker/gpu_worker.py).
 LOADED = frozenset({"Overall Loading", "EngineCoreProc init", "Load model"})
 

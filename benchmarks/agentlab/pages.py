@@ -1,7 +1,8 @@
 """Serves engine pages that grow with the clock, so that every token is accounted for; runs as a program of its own.
 
 `/N/metrics` is engine N: the recorded page, whose prompt-token counter is what the clock says. `/hang/N/metrics` never
-answers; `/broken/N/metrics` is HTML; `/served` tells per engine how many pages went out and the last counter of each.
+answers; `/broken/N/metrics` is HTML; `/served` tells per engine how many pages went out, and the first and last counter
+of each; `/freeze` stops the counters, so that a scrape under way at the end takes nothing along.
 """
 
 from __future__ import annotations

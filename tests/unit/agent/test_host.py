@@ -171,3 +171,12 @@ def test_a_restart_is_a_new_life_and_going_ends_it() -> None:
     (last,) = lives.observe(a_scrape(100, GONE), Known())
     assert last["stopped_at"] == start + 100
     assert lives.observe(a_scrape(105, GONE), Known()) == []
+
+
+def test_a_pod_that_is_told_to_go_is_draining_from_then_on() -> None:
+    lives, start = Lifecycle(), START_NS / 1e9
+    lives.observe(a_scrape(0, started=start), Known())
+    assert lives.observe(a_scrape(5, started=start), Known()) == []
+    (row,) = lives.observe(a_scrape(10, started=start), Known(draining_at=start + 9))
+    assert row["draining_at"] == start + 9
+    assert lives.observe(a_scrape(15, started=start), Known(draining_at=start + 9)) == []
