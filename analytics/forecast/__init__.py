@@ -4,6 +4,7 @@ from analytics.forecast.backtest import Backtest, backtest, rolling_origins
 from analytics.forecast.coherence import coherent
 from analytics.forecast.events import Event
 from analytics.forecast.forecaster import Forecaster
+from analytics.forecast.keeper import Keeper
 from analytics.forecast.level_shift import LevelShift
 from analytics.forecast.registry import FORECASTERS, default, get
 from analytics.forecast.reserve import Reserve, burst_reserve, dispersion_of
@@ -14,6 +15,7 @@ __all__ = [
     "Backtest",
     "Event",
     "Forecaster",
+    "Keeper",
     "LevelShift",
     "Reserve",
     "Scores",

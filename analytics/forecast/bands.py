@@ -36,8 +36,9 @@ PRIOR: dict[int, tuple[float, ...]] = {
 }
 #: Days of own residuals that weigh as much as the prior.
 PRIOR_DAYS = 0.7
-#: No quantile exceeds the highest demand seen by more than this factor, so one wild hour does not double a fleet.
-CEILING = 2.0
+#: No quantile exceeds the highest demand seen by more than this factor, so one wild hour does not double a fleet; and
+#: by more than the second while less than `YOUNG_DAYS` of values are known.
+CEILING, YOUNG_CEILING = 2.0, 6.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +67,8 @@ class Bands:
         order = np.argsort(quantiles)
         found[:, order] = np.maximum.accumulate(found[:, order], axis=1)
         seen = history.values[np.isfinite(history.values)]
-        bounded: FloatArray = np.clip(found, 0.0, CEILING * float(seen.max()) if len(seen) else np.inf)
+        factor = CEILING if len(seen) >= YOUNG_DAYS * history.day else YOUNG_CEILING
+        bounded: FloatArray = np.clip(found, 0.0, factor * float(seen.max()) if len(seen) else np.inf)
         return bounded
 
 

@@ -20,7 +20,9 @@ SIGNALS: dict[str, tuple[str, str]] = {
     "cached_tokens": ("cached_tokens", "prefix_hit_tokens"),
     "output_tokens": ("output_tokens", "generation_tokens"),
 }
-#: An unfinished step counts from this age on, when there is nothing better.
+#: An unfinished step of this age counts while there are fewer full ones than `FEW`, and at any age when it is all.
+WATCHED_SECONDS, FEW = 60.0, 3
+#: No step is rated over less than this.
 LEAST_SECONDS = 1.0
 
 #: Tenant and length bucket; None where a request did not say.
@@ -65,8 +67,8 @@ def demand_of(
 ) -> Demand:
     """Return the demand of one model over the past `MAX_DAYS`.
 
-    A step that was watched and had no request is 0. The step that `now` falls into counts only when no full one
-    exists; the first and that one are rated over the seconds that they were watched.
+    A step that was watched and had no request is 0. The step that `now` falls into counts only while there are few
+    full ones; the first and that one are rated over the seconds that they were watched.
     """
     checked_step(step_seconds)
     if signal not in SIGNALS:
@@ -93,7 +95,9 @@ def demand_of(
     leaves = _leaves(reader.columns("forecast_requests", **window), SIGNALS[signal][0], low, size)
     recorded = np.sum(list(leaves.values()), axis=0) if leaves else np.zeros(size)
     whole = np.where(recorded > 0, recorded, whole) / seconds
-    kept = slice(0, size - 1) if np.isfinite(whole[:-1]).any() else slice(0, size)
+    full = np.isfinite(whole[:-1]) & (seconds[:-1] >= step_seconds)
+    young = full.sum() < FEW and seconds[-1] >= min(WATCHED_SECONDS, step_seconds)
+    kept = slice(0, size) if young or not np.isfinite(whole[:-1]).any() else slice(0, size - 1)
     begin = int(np.argmax(np.isfinite(whole[kept])))
     kept = slice(begin, kept.stop)
     times = ((low + np.arange(size)) * step_seconds).astype("datetime64[s]")
