@@ -14,7 +14,9 @@ QUANTILES = ((1000.0, 0.99), (100.0, 0.95), (0.0, 0.90))
 #: Steps are as long as gives a window six of them, from this list.
 STEPS_SECONDS = (60, 30, 15, 10, 5, 2, 1)
 #: A baseline of fewer events than this says nothing.
-SMALLEST_BASELINE = 20.0
+SMALLEST_BASELINE = 15.0
+#: Nor does a calm part of fewer than this; then all of the history has to do.
+SMALLEST_CALM = 10.0
 #: History is judged calm or not in blocks of this many events or more, at most so many blocks.
 BLOCK_EVENTS, BLOCKS = 15.0, 24
 #: Part of the time that the threshold is read from.
@@ -144,7 +146,7 @@ def calm_steps(timeline: Timeline, rows: npt.NDArray[np.bool_], threshold: float
     usual = seen <= expected + UNUSUAL_SIGMAS * np.sqrt(expected + 0.5)
     kept = rows.copy()
     kept[rows] = usual[block]
-    if timeline.total[kept].sum() < SMALLEST_BASELINE:
+    if timeline.total[kept].sum() < SMALLEST_CALM:
         kept = rows
     steps: IntArray = np.arange(timeline.first, timeline.last, dtype=np.int64)[kept]
     return steps

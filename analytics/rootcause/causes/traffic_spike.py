@@ -13,7 +13,7 @@ def weigh(scene: Scene) -> Finding:
     arrivals, seats, pace = scene.arrivals, fullest(scene), prefill_pace(scene)
     segment = brought_by(scene)
     clauses = [
-        Clause("requests", rose(arrivals, 1.1, 1.4), 2, told(arrivals, "more requests arrived per second"), gate=True),
+        Clause("requests", rose(arrivals, 1.08, 1.3), 2, told(arrivals, "more requests arrived per second"), gate=True),
         Clause("requests", ramp(surprise(arrivals, scene.observations.seconds_during), 3, 6), gate=True),
         Clause("queue_seconds", scene.stage_share("queue"), 2),
         Clause("prefill_seconds", steady(pace, 1.3, 2.0), 1, told(pace, "engines compute a token as fast as before")),

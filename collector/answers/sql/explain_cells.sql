@@ -1,23 +1,36 @@
 -- Sums over a model's requests in the window and in its baseline steps, by every dimension.
-with marked as (
+with valued as (
     select
-        *,
         case when ts >= $start and ts < $end then 'during' else 'before' end as phase,
-        epoch_us(ts) // ($step * 1000000) as step
-    from requests
-    where
-        model = $model and ts >= $low and ts < $high and status not in ('client_error', 'rate_limited')
-),
-
-chosen as (
-    select *
-    from marked
-    where phase = 'during' or step in (select unnest($before::bigint[]))
-),
-
-valued as (
-    select
-        *,
+        ts,
+        first_token_at,
+        finished_at,
+        instance,
+        prefill_instance,
+        tenant,
+        length_bucket,
+        model_version,
+        adapter,
+        region,
+        domain,
+        structured,
+        turn,
+        temperature,
+        status,
+        attempts,
+        source,
+        input_tokens,
+        cached_tokens,
+        output_tokens,
+        queue_seconds,
+        prefill_seconds,
+        transfer_seconds,
+        decode_seconds,
+        gateway_seconds,
+        ttft_seconds,
+        e2e_seconds,
+        spec_draft_tokens,
+        spec_accepted_tokens,
         coalesce(
             gateway_seconds,
             case when engine_ttft_seconds is not null then greatest(ttft_seconds - engine_ttft_seconds, 0) end
@@ -32,13 +45,7 @@ valued as (
             when $metric = 'tpot' then tpot_seconds
             when $metric in ('e2e', 'throughput', 'cost') then e2e_seconds
             else ttft_seconds
-        end as seconds
-    from chosen
-),
-
-counted as (
-    select
-        *,
+        end as seconds,
         (queue_seconds is not null or prefill_seconds is not null) and ttft_seconds is not null as staged,
         case
             when $metric = 'kv_hit' then case when cached_tokens is not null then input_tokens end
@@ -51,7 +58,13 @@ counted as (
             when seconds > $threshold then 1
             when seconds is not null then 0
         end as bad_units
-    from valued
+    from requests
+    where
+        model = $model and ts >= $low and ts < $high and status not in ('client_error', 'rate_limited')
+        and (
+            (ts >= $start and ts < $end)
+            or epoch_us(ts) // ($step * 1000000) in (select unnest($before::bigint[]))
+        )
 )
 
 select
@@ -145,5 +158,5 @@ select
         or abs(epoch_us(first_token_at) - epoch_us(ts) - 1e6 * ttft_seconds) > 1e6 + 0.2e6 * ttft_seconds
     )::double as incoherent,
     count(*) filter (where source in ('gateway', 'joined'))::double as from_gateway
-from counted
+from valued
 group by all
