@@ -156,9 +156,14 @@ class Scraper:
         )
 
     def _version_of(self, reading: PageReading) -> str | None:
-        """Return the version that the engine tells when asked, once in each of its lives."""
+        """Return the version that the engine tells when asked, once in each of its lives.
+
+        A target whose URL names a path is a page and perhaps nothing else: a proxy's, a recording's. Only a server as a
+        whole is asked.
+        """
         assert self._url is not None
-        if self._asked_life != (reading.engine, reading.process_start):
+        whole = not urlsplit(self.config.url).path.strip("/")
+        if whole and self._asked_life != (reading.engine, reading.process_start):
             self._asked_life = (reading.engine, reading.process_start)
             self.version = ask_version(reading.engine, self._url, self._get)
         return self.version

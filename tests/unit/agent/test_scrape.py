@@ -128,10 +128,18 @@ def test_an_engine_is_asked_for_its_version_once_in_each_life() -> None:
     pages: list[object] = [vllm_page(1), vllm_page(2), vllm_page(1, started=900.0), vllm_page(2, started=900.0)]
     answers: list[object] = ['{"version": "0.32.0"}', '{"version": "0.33.0"}']
     web = FakeWeb({PAGE_URL: pages, version_url: answers})
-    scraper = a_scraper(web)
+    scraper = a_scraper(web, url=URL, engine="vllm")
     versions = [scraper.scrape().scrape.target.engine_version for _ in range(4)]
     assert versions == ["0.32.0", "0.32.0", "0.33.0", "0.33.0"]
     assert web.asked.count(version_url) == 2
+
+
+def test_a_page_with_a_path_of_its_own_is_asked_for_nothing_else() -> None:
+    web = FakeWeb({PAGE_URL: vllm_page()})
+    scraper = a_scraper(web, engine="vllm")
+    for _ in range(3):
+        scraper.scrape()
+    assert web.asked == [PAGE_URL] * 3
 
 
 @pytest.mark.parametrize("answer", ["[]", "no json", '{"version": 5}', '{"version": ""}', Answer(404, {}, b"", 0.0)])
