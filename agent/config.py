@@ -89,7 +89,10 @@ class SpansConfig:
 class TargetConfig:
     """One engine or gateway page."""
 
-    url: Annotated[str, Setting("address of the metrics page; without a path the engine's own is used")] = ""
+    url: Annotated[
+        str,
+        Setting("address of the metrics page; without a path the engine's own is used, and its version is asked for"),
+    ] = ""
     engine: Annotated[str | None, Setting("engine kind; default: detected")] = None
     instance: Annotated[str | None, Setting("name of the instance; default: host:port of the URL")] = None
     model: Annotated[str | None, Setting("model, for engines whose page does not say")] = None
