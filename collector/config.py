@@ -39,6 +39,7 @@ class CollectorConfig:
     audit_log: str = _setting("", "JSON lines of every SQL query and operate action; empty: FILE.audit.jsonl")
     objectives: str = _setting("", "folder of objective files; empty: the built-in TTFT objective")
     pools: str = _setting("", "pools.yaml; empty: one pool per model, role and region seen")
+    allowed_dirs: str = _setting("", "folders beside the database's own that it may write, e.g. for backups; : between")
     memory_limit: str = _setting("", "DuckDB's memory limit, e.g. 400MB; empty: DuckDB's default")
     threads: int = _setting(0, "DuckDB's threads; 0: one per core", 0)
     linger_seconds: float = _setting(0.1, "how long a batch waits for others before a commit", 0)

@@ -6,11 +6,12 @@ While it serves, `FILE.serving` holds its URL, so that commands given the file g
 from __future__ import annotations
 
 import logging
+import os
 import signal
 import socket
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack, suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -86,6 +87,7 @@ def build_services(config: CollectorConfig) -> Services:
     store = Store.open(
         None if in_memory else config.db, memory_limit=config.memory_limit or None, threads=config.threads or None
     )
+    confine(store, [Path(folder) for folder in (config.archive, *config.allowed_dirs.split(os.pathsep)) if folder])
     return Services(
         config=config,
         store=store,
@@ -98,6 +100,16 @@ def build_services(config: CollectorConfig) -> Services:
         clock=clock,
         monotonic=time.monotonic,
     )
+
+
+def confine(store: Store, folders: Sequence[Path]) -> None:
+    """Let the database touch its own folder and `folders` only, until it is closed: no query can undo that."""
+    own = [] if store.path is None else [store.path.resolve().parent]
+    allowed = [str(folder.resolve()) for folder in (*own, *folders)]
+    with store.cursor() as cursor:
+        if allowed:
+            cursor.execute("set allowed_directories = $allowed", {"allowed": allowed})
+        cursor.execute("set enable_external_access = false")
 
 
 def warm_up() -> None:

@@ -12,7 +12,7 @@ from fastapi.responses import JSONResponse
 from collector.api.bodies import read_content
 from collector.api.services import Parts, peer_of
 from collector.security.tokens import ADMIN
-from signals.errors import InputError, PayloadError
+from signals.errors import InputError, PayloadError, StoreError
 
 router = APIRouter(prefix="/api/v1", tags=["operation"])
 
@@ -30,6 +30,13 @@ async def backup(request: Request, parts: Parts) -> JSONResponse:
         raise InputError(f"target must be an absolute path, got {str(target)!r}")
     if target.exists() or not target.parent.is_dir():
         raise InputError(f"{target} exists already, or its folder does not")
-    await asyncio.to_thread(parts.store.backup, target)
+    try:
+        await asyncio.to_thread(parts.store.backup, target)
+    except StoreError as error:
+        if "Permission" not in error.message:
+            raise
+        raise InputError(
+            f"the database may not write to {target.parent}: back up into its own folder, or name it in allowed_dirs"
+        ) from error
     parts.audit.record("backup", who.name, peer_of(request), target=str(target))
     return JSONResponse({"target": str(target), "bytes": target.stat().st_size})

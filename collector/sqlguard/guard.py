@@ -51,7 +51,7 @@ TABLE_REFERENCES = frozenset({
 })  # fmt: skip
 #: Public beyond signals.views: views that the store adds for its own state.
 EXTRA_VIEWS = frozenset({
-    "aborted", "acceptance", "cache_hit", "coverage", "data_quality", "goodput", "token_reconciliation", "ttft_p",
+    "aborted", "acceptance", "cache_hit", "coverage", "data_quality", "goodput", "token_reconciliation", "ttft_p99",
 })  # fmt: skip
 INFORMATION = frozenset({"tables", "columns", "schemata"})
 

@@ -117,3 +117,17 @@ def test_a_slow_client_is_let_go(tmp_path: Path) -> None:
                 b"Content-Length: 99\r\n\r\nab"
             )
             assert b" 408 " in client.recv(4096)
+
+
+def test_a_backup_lands_in_allowed_folders_only_and_can_be_opened(tmp_path: Path) -> None:
+    db = tmp_path / "served" / "x.duckdb"
+    other = tmp_path / "backups"
+    db.parent.mkdir()
+    other.mkdir()
+    with serving(db, "--allowed-dirs", str(other)) as (_, url):
+        assert post(url, 1).status_code == 200
+        for target in (db.parent / "copy.duckdb", other / "copy.duckdb"):
+            assert httpx.post(f"{url}/api/v1/backup", json={"target": str(target)}, timeout=60).status_code == 200
+            assert rows(target) == 1
+        refused = httpx.post(f"{url}/api/v1/backup", json={"target": str(tmp_path / "copy.duckdb")}, timeout=60)
+        assert (refused.status_code, refused.headers["content-type"]) == (422, "application/problem+json")
