@@ -8,6 +8,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+import yaml
+
+from analytics.scaling.manifests import manifests
+from signals.errors import InputError
+
+__all__ = ["Finding", "lint", "manifests"]
+
 Document = Mapping[str, object]
 
 #: An aggregation that leaves one series (KEDA's prometheus scaler refuses more than one).
@@ -100,6 +107,9 @@ class Finding:
     problem: str
     remedy: str
 
+    def __str__(self) -> str:
+        return f"{self.severity}: {self.where}: {self.problem}; {self.remedy} [{self.rule}]"
+
     def to_dict(self) -> dict[str, object]:
         return {
             "severity": self.severity,
@@ -110,8 +120,12 @@ class Finding:
         }
 
 
-def lint(documents: Sequence[object]) -> tuple[Finding, ...]:
-    """Return the findings of parsed YAML documents, errors first; documents of other kinds are passed over."""
+def lint(given: str | Sequence[object]) -> tuple[Finding, ...]:
+    """Return the findings of YAML text or of parsed documents, errors first; other kinds are passed over.
+
+    Raises InputError for text that is not YAML.
+    """
+    documents = _parsed(given) if isinstance(given, str) else given
     known = [document for document in documents if isinstance(document, Mapping)]
     found: list[Finding] = []
     for document in known:
@@ -120,6 +134,13 @@ def lint(documents: Sequence[object]) -> tuple[Finding, ...]:
     found.extend(_rivals(known))
     order = {"error": 0, "warning": 1, "note": 2}
     return tuple(sorted(found, key=lambda finding: (order[finding.severity], finding.where, finding.rule)))
+
+
+def _parsed(text: str) -> list[object]:
+    try:
+        return list(yaml.safe_load_all(text))
+    except yaml.YAMLError as error:
+        raise InputError(f"not YAML: {error}") from error
 
 
 def _triggers(document: Document) -> Iterator[tuple[str, str, Document, Document]]:

@@ -2,10 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from urllib.parse import quote
+
+import yaml
+
 from analytics.scaling.pool import Pool
 
 #: A recommendation is this fresh; polling faster reads the same number again.
 POLL_SECONDS = 15
+
+
+def manifests(pools: Sequence[Pool], url: str, namespace: str = "default") -> str:
+    """Return the ScaledObjects of pools as one YAML stream; each drives the Deployment named like its pool."""
+    return yaml.safe_dump_all(
+        [scaled_object(pool, _label(pool.name), url, namespace) for pool in pools], sort_keys=False, explicit_start=True
+    )
 
 
 def scaled_object(pool: Pool, target: str, url: str, namespace: str = "default") -> dict[str, object]:
@@ -95,6 +107,4 @@ def _label(name: str) -> str:
 
 
 def _quoted(name: str) -> str:
-    from urllib.parse import quote
-
     return quote(name, safe="")

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from analytics.replay import Arrivals, Calibration, Engine, Simulator, arrivals
 from analytics.replay import calibrate as fit
 from analytics.replay.scorecard import Fleet, Objective, scorecard
-from analytics.scaling.policies import POLICIES
+from analytics.scaling.policies import get
 from collector.store.reader import Columns, Reader
 from signals.errors import InputError, NotEnoughDataError, UnknownNameError
 
@@ -38,9 +38,7 @@ def replay(
 
     Raises UnknownNameError for a policy that does not exist and InputError for empty arrivals.
     """
-    unknown = [name for name in policies if name not in POLICIES and name != "oracle"]
-    if unknown:
-        raise UnknownNameError("policy", unknown[0], [*POLICIES, "oracle"])
+    named = [name if name == "oracle" else get(name).name for name in policies]
     if len(load) == 0:
         raise InputError("there are no arrivals to replay")
     aim, what = objective or Objective(), fleet or Fleet()
@@ -56,7 +54,7 @@ def replay(
             "p99_ttft": _number(outcome.p99_ttft),
             "usd": _number(outcome.usd),
         }
-        for outcome, over in scorecard(load, what, aim, policies, cold_start_seconds, tune)
+        for outcome, over in scorecard(load, what, aim, named, cold_start_seconds, tune)
     ]
     return {
         "rows": rows,

@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import JSONResponse
 
+from analytics.scaling.tolerance import quantised
 from collector.api.bodies import read_content
 from collector.api.inputs import scaling_inputs
 from collector.api.questions import ask, now_of, seconds_of
@@ -26,10 +27,18 @@ MAX_PIN_SECONDS = 30 * 86_400
 
 
 @router.get("/api/v1/scaling/keda", summary="Replicas for KEDA's metrics-api trigger")
-async def keda(request: Request, parts: Parts, pool: str = Query(), now: str | None = Query(None)) -> JSONResponse:
+async def keda(
+    request: Request,
+    parts: Parts,
+    pool: str = Query(),
+    now: str | None = Query(None),
+    beyond_tolerance: bool = Query(False, description="move the number out of the 10 % that an HPA ignores"),
+) -> JSONResponse:
     """Return `{"replicas": N}`; 503 when the pool cannot be seen, so that KEDA keeps what runs."""
     parts.admit(request, READ)
     replicas, decision = await desired(parts, pool, now_of(parts, now))
+    if beyond_tolerance:
+        replicas = quantised(int(str(decision["current"])), replicas)
     return JSONResponse(
         {"replicas": replicas, "action": decision["action"], "valid_until": decision.get("valid_until")}
     )

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
-
-import yaml
 
 from collector.sqlguard.formats import plain
 from collector.store.open import open_readonly
 from collector.store.reader import DuckReader
-from signals.errors import ConfigError, InputError, NotEnoughDataError, nearest
+from signals.errors import ConfigError, NotEnoughDataError
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from analytics.replay.scorecard import Fleet, Objective
+    from analytics.replay.scorecard import Objective
 
 
 def run_replay(
@@ -33,11 +30,13 @@ def run_replay(
 ) -> dict[str, object]:
     """Return the scorecard of the policies. ConfigError when neither or both of trace and store are given."""
     from analytics.replay.scorecard import Fleet, Objective
+    from collector.answers.fleet import load_fleet, own_fleet
     from collector.answers.replay import USUAL, from_columns, recorded, replay
 
     if (db is None) == (trace is None):
         raise ConfigError("say what to replay: a TRACE file, or --db FILE with its own arrivals")
     named: dict[str, object] = {}
+    fitted = Fleet()
     if trace is not None:
         load = from_columns(_trace(trace))
     else:
@@ -48,9 +47,11 @@ def run_replay(
             if now is None:
                 raise NotEnoughDataError(f"{db} holds no request yet")
             named["model"], load = recorded(reader, now, days=days, model=model)
+            if fleet is None:
+                fitted, named["engine"] = own_fleet(reader, now, days=days, model=model)
     answer = replay(
         load,
-        fleet=Fleet() if fleet is None else _fleet(fleet, Fleet()),
+        fleet=fitted if fleet is None else load_fleet(fleet),
         objective=_objective(objectives, Objective()),
         policies=[name.strip() for name in policies.split(",") if name.strip()] or USUAL,
         cold_start_seconds=180.0 if cold_start is None else cold_start,
@@ -64,18 +65,6 @@ def _trace(path: Path) -> dict[str, npt.NDArray[np.generic]]:
     found = read_arrivals(path, None)
     table = read_table(path, "arrivals", None).table if found is None else found[0].table
     return {name: table.column(name).to_numpy() for name in table.column_names if name != "prefix_hashes"}
-
-
-def _fleet(path: Path, default: Fleet) -> Fleet:
-    """Return the fleet of a YAML file; unknown keys name the nearest known one."""
-    content = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
-    if not isinstance(content, Mapping):
-        raise InputError(f"{path}: expected keys and values")
-    known = [field.name for field in fields(default)]
-    faults = [f"{path}: unknown key {key!r}{nearest(str(key), known)}" for key in content if key not in known]
-    if faults:
-        raise ConfigError("the fleet file has faults:", faults)
-    return replace(default, **content)
 
 
 def _objective(folder: Path | None, default: Objective) -> Objective:

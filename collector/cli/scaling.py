@@ -107,7 +107,7 @@ def replay(
     cold_start: float | None,
     trace: Path | None,
 ) -> None:
-    """How would other scaling policies have done? Example: sloscope replay trace.parquet --policies hpa_queue,ours"""
+    """How would other scaling policies have done? Example: sloscope replay trace.parquet --policies knative,sloscope"""
     from collector.cli.replaying import run_replay
 
     show(run_replay(db, days, model, fleet, objectives, policies, cold_start, trace), output)

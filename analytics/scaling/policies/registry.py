@@ -44,7 +44,8 @@ POLICIES: dict[str, Entry] = {
 
 
 def get(name: str) -> Entry:
-    """Return a policy. Raises UnknownNameError with the nearest name."""
-    if name not in POLICIES:
+    """Return a policy; `_` reads as `-` and "ours" as "sloscope". Raises UnknownNameError with the nearest name."""
+    plain = "sloscope" if name == "ours" else name.replace("_", "-")
+    if plain not in POLICIES:
         raise UnknownNameError("policy", name, [*POLICIES, "oracle"])
-    return POLICIES[name]
+    return POLICIES[plain]

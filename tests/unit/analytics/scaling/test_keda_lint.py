@@ -9,8 +9,9 @@ import yaml
 
 from analytics.scaling import Pool
 from analytics.scaling.keda_lint import lint
-from analytics.scaling.manifests import horizontal_pod_autoscaler, scaled_object
+from analytics.scaling.manifests import horizontal_pod_autoscaler, manifests, scaled_object
 from analytics.scaling.tolerance import quantised
+from signals.errors import InputError
 
 DEPLOY = Path(__file__).parents[4] / "deploy"
 
@@ -138,3 +139,16 @@ def test_a_pool_with_a_slash_gets_a_lawful_name_and_a_quoted_url() -> None:
 def test_numbers_leave_the_band_that_an_hpa_ignores(current: int, wanted: int, given: int) -> None:
     assert quantised(current, wanted) == given
     assert given == current or abs(given / max(current, 1) - 1) > 0.1 - 1e-9
+
+
+def test_text_is_read_and_findings_read_as_sentences() -> None:
+    found = lint(OURS)
+    assert str(found[0]).startswith("error: ScaledObject/ours")
+    with pytest.raises(InputError):
+        lint("{")
+
+
+def test_all_pools_make_one_clean_stream() -> None:
+    text = manifests([Pool("a", "m", max=8), Pool("b/c", "m", max=8)], "http://s")
+    assert [document["metadata"]["name"] for document in yaml.safe_load_all(text)] == ["sloscope-a", "sloscope-b-c"]
+    assert lint(text) == ()
