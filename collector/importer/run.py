@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from pathlib import Path
 
 from collector.importer.bodies import half_batches
 from collector.importer.logs import log_batches
@@ -15,7 +16,7 @@ from collector.importer.tables import read_arrivals, read_table
 from collector.store.batch import Batch
 from collector.store.store import Store
 from signals.errors import SloscopeError
-from signals.records import Target
+from signals.records import FAILED, Scrape, Target
 
 #: Batches per commit: enough to be fast, few enough to be kept in memory.
 COMMIT_SIZE = 256
@@ -76,7 +77,7 @@ def _batches(source: Source, options: Options, outcome: Outcome) -> Iterable[Bat
     instance = options.instance or source.instance
     if source.kind == PAGES:
         target = Target(instance or source.path.name, model=options.model)
-        return scrapes_of(source.path, target)
+        return _telling(scrapes_of(source.path, target), source.path, outcome.faults)
     if source.kind == SPANS:
         return half_batches(source.path, instance, options.model, outcome.faults)
     if source.kind == TABLE and source.view is not None:
@@ -93,6 +94,19 @@ def _batches(source: Source, options: Options, outcome: Outcome) -> Iterable[Bat
     if source.kind == PROMETHEUS and source.url is not None:
         return prometheus_scrapes(source.url, outcome.faults)
     return None
+
+
+def _telling(scrapes: Iterable[Scrape], path: Path, faults: list[str]) -> Iterator[Scrape]:
+    """Yield the scrapes; in the end say how many pages were unusable, or in part, and what the first one had."""
+    counts: dict[str, int] = {}
+    first: dict[str, str] = {}
+    for number, scrape in enumerate(scrapes):
+        if scrape.error is not None:
+            kind = "unusable" if scrape.state == FAILED else "readable in part"
+            counts[kind] = counts.get(kind, 0) + 1
+            first.setdefault(kind, f"page {number}: {scrape.error}")
+        yield scrape
+    faults.extend(f"{path}: {count} pages are {kind}; {first[kind]}" for kind, count in counts.items())
 
 
 def _commit(store: Store, name: str, batches: Iterable[Batch], outcome: Outcome) -> None:

@@ -9,7 +9,9 @@ sides as (
     select
         g.gateway_key, p.engine_part, p.tries,
         g.start_ns as gateway_ns, g.end_ns as gateway_end_ns, g.first_token_ns as gateway_first_ns,
-        e.start_ns as engine_ns
+        e.start_ns as engine_ns,
+        e.start_ns >= g.start_ns and not coalesce(g.end_ns > g.start_ns and e.start_ns > g.end_ns, false)
+            as clocks_agree
     from joining_gateways as g
     left join pairs as p on p.gateway_key = g.gateway_key
     left join joining_engines as e on e.engine_part = p.engine_part
@@ -17,13 +19,13 @@ sides as (
         p.engine_part is not null or g.model is not null or g.tenant is not null or g.tenant_id is not null
         or g.match is not null or g.status not in ('ok', 'aborted')
     union all
-    select null, e.engine_part, 1, null, null, null, e.start_ns
+    select null, e.engine_part, 1, null, null, null, e.start_ns, false
     from joining_engines as e
     where e.engine_part not in (select engine_part from joining_pairs)
 ),
 known as (
     select
-        s.gateway_key, s.engine_part, s.tries, s.gateway_ns, s.engine_ns,
+        s.gateway_key, s.engine_part, s.tries, s.gateway_ns, s.engine_ns, s.clocks_agree,
         coalesce(s.gateway_ns, s.engine_ns) as start_ns,
         g.trace_id as gateway_trace, g.match as gateway_match, g.request_id as gateway_request_id,
         g.model as gateway_model, g.requested_model as gateway_requested, g.tenant as gateway_tenant, g.tenant_id,
@@ -43,7 +45,7 @@ known as (
         case
             when s.gateway_first_ns is not null then (s.gateway_first_ns - s.gateway_ns) / 1e9
             when s.gateway_ns is null then e.ttft_seconds
-            when s.engine_ns >= s.gateway_ns then (s.engine_ns - s.gateway_ns) / 1e9 + e.ttft_seconds
+            when s.clocks_agree then (s.engine_ns - s.gateway_ns) / 1e9 + e.ttft_seconds
             else e.ttft_seconds
         end as ttft_seconds,
         coalesce(g.e2e_seconds, e.e2e_seconds) as e2e_seconds
@@ -112,7 +114,7 @@ select
     n.transfer_seconds,
     n.decode_seconds,
     case
-        when n.gateway_key is not null and n.engine_ttft_seconds is not null and n.engine_ns >= n.gateway_ns
+        when n.clocks_agree and n.engine_ttft_seconds is not null
         then greatest(0, n.ttft_seconds - n.engine_ttft_seconds)
     end as gateway_seconds,
     n.ttft_seconds,
