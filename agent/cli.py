@@ -14,6 +14,8 @@ from agent.configfile import Loaded, load
 from signals.errors import ConfigError, SloscopeError
 
 F = TypeVar("F", bound=Callable[..., object])
+USUAL_FILE = Path("/etc/sloscope/agent.yaml")
+NO_FILE = "discovery: {processes: {enabled: true}}"
 OUTPUTS = click.Choice(["table", "json", "csv"])
 
 
@@ -71,7 +73,7 @@ def config_option(command: F) -> F:
         "--config",
         "path",
         type=click.Path(dir_okay=False, path_type=Path),
-        default=Path("/etc/sloscope/agent.yaml"),
+        default=USUAL_FILE,
         show_default=True,
         envvar="SLOSCOPE_CONFIG",
         show_envvar=True,
@@ -104,13 +106,15 @@ def run(console: Console, path: Path, print_config: bool) -> int:
 @click.option("-o", "--output", type=OUTPUTS, default="table", show_default=True, show_envvar=True)
 @click.pass_obj
 def check(console: Console, path: Path, output: str) -> int:
-    """Check the configuration and ask every static target once.
+    """Check the configuration and ask every target once.
 
     Example: sloscope-agent check --config agent.yaml
     """
     from agent.inspect import check_targets, write_rows
 
-    rows, good = check_targets(read_config(path, console.env).config)
+    rows, good = check_targets(read_config(path, console.env).config, console.env)
+    if not rows:
+        console.stderr.write("the configuration is right; it names no target and none was found\n")
     write_rows(rows, output, console.stdout)
     return 0 if good else 1
 
@@ -168,18 +172,20 @@ def doctor(console: Console, path: Path, output: str) -> int:
     from agent.doctor import examine
     from agent.inspect import write_rows
 
-    config = read_config(path, console.env).config if path.exists() else Config()
-    rows = examine(config)
+    rows = examine(read_config(path, console.env).config)
     write_rows([row.plain() for row in rows], output, console.stdout)
     return 0 if all(row.good for row in rows) else 1
 
 
 def read_config(path: Path, env: Mapping[str, str]) -> Loaded[Config]:
-    """Return the settings of a file. Raise ConfigError with every fault."""
+    """Return the settings of a file. Raise ConfigError with every fault.
+
+    Without the usual file the agent still runs: it looks for the engines of this machine itself.
+    """
     from agent.configcheck import check as check_settings
 
     try:
-        text = path.read_text(encoding="utf-8")
+        text = NO_FILE if path == USUAL_FILE and not path.exists() else path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path}: cannot be read: {error}") from error
     loaded = load(Config, text, str(path), env)

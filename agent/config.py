@@ -94,7 +94,10 @@ class TargetConfig:
         Setting("address of the metrics page; without a path the engine's own is used, and its version is asked for"),
     ] = ""
     engine: Annotated[str | None, Setting("engine kind; default: detected")] = None
-    instance: Annotated[str | None, Setting("name of the instance; default: host:port of the URL")] = None
+    instance: Annotated[
+        str | None,
+        Setting("name of the instance; default: host:port of the URL, with this machine's name for loopback"),
+    ] = None
     model: Annotated[str | None, Setting("model, for engines whose page does not say")] = None
     model_version: Annotated[str | None, Setting("version of the model")] = None
     role: Annotated[str | None, Setting("prefill, decode or both", choices=("prefill", "decode", "both"))] = None

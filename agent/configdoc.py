@@ -11,7 +11,8 @@ from agent.configfile import Place, places
 HEAD = """# Agent configuration
 
 One YAML file, `/etc/sloscope/agent.yaml` unless `--config` or `SLOSCOPE_CONFIG` says otherwise. Everything has a
-default: a file with one target and a collector is complete.
+default: a file with one target and a collector is complete. Without a file at the usual place the agent looks for the
+engines of this machine by itself and keeps what it sees on disk.
 
 ```yaml
 collector: {url: http://collector:4320, token_file: /etc/sloscope/token}

@@ -25,7 +25,7 @@ from agent.machine import Machine
 from agent.outputs.otlp import OtlpExporter
 from agent.outputs.totals import Totals
 from agent.schedule import Ticker
-from agent.scrape import Scraper, instance_of
+from agent.scrape import Scraper, instance_of, named
 from agent.selfmetrics import SelfMetrics
 from agent.sender import sender_of
 from agent.ship import Shipper
@@ -113,7 +113,7 @@ class Daemon:
     def found(self, source: str, targets: Sequence[TargetConfig]) -> None:
         """Take the targets that one source knows now; those that it no longer knows are gone."""
         with self._lock:
-            self._found[source] = tuple(targets)
+            self._found[source] = tuple(named(target, self.host) for target in targets)
             self.metrics.targets.labels(source).set(len(targets))
             wanted: dict[str, TargetConfig] = {}
             for config in (config for group in self._found.values() for config in group):
@@ -315,7 +315,7 @@ class Daemon:
             log.warning("discovery %s: %s", source, error)
             return
         self.machine.pods.update({instance_of(one.config): one.life for one in found if one.life is not None})
-        configs = tuple(one.config for one in found)
+        configs = tuple(named(one.config, self.host) for one in found)
         if self._found.get(source) != configs:
             self.found(source, configs)
 

@@ -121,8 +121,8 @@ def gpus(config: Config) -> Iterator[Finding]:
 
 
 def targets(config: Config) -> Iterator[Finding]:
-    """Whether every static target answers with what is expected of it."""
-    for row in check_targets(config)[0]:
+    """Whether every target answers with what is expected of it."""
+    for row in check_targets(config, os.environ)[0]:
         good = row["state"] == "ok" and not row["note"]
         missing = f"; missing: {row['missing']}" if row["missing"] else ""
         note = f"{row['engine'] or 'unknown engine'}, {row['signals']} signals{missing}" if good else str(row["note"])

@@ -12,6 +12,7 @@ from typing import TextIO
 from agent.config import Config, LimitsConfig, TargetConfig
 from agent.fetch import Fetcher
 from agent.scrape import Scraper, instance_of
+from agent.targets.registry import discoveries
 from signals.catalog import unit_of
 from signals.errors import SloscopeError
 from signals.readings import Increments, State, advance
@@ -56,42 +57,65 @@ def look(config: TargetConfig, limits: LimitsConfig | None = None) -> Look:
     )
 
 
-def check_targets(config: Config) -> tuple[list[Row], bool]:
-    """Ask every static target once; return a row each and whether all are well."""
+def check_targets(config: Config, env: Mapping[str, str]) -> tuple[list[Row], bool]:
+    """Ask every target once, those that are discovered too; return a row each and whether all are well."""
     rows: list[Row] = []
     good = True
-    for target in config.targets:
-        row: dict[str, object] = {"instance": instance_of(target), "url": target.url, "engine": target.engine}
+    targets = {instance_of(target): target for target in config.targets}
+    for source, discovery in discoveries(config, env).items():
+        try:
+            for found_target in discovery.find():
+                targets.setdefault(instance_of(found_target.config), found_target.config)
+        except SloscopeError as error:
+            good = False
+            rows.append(_row(f"discovery {source}", "", None, "failed", note=error.message))
+    for target in targets.values():
+        name = instance_of(target)
         try:
             found = look(target, config.limits)
         except SloscopeError as error:
             good = False
-            rows.append(
-                {
-                    **row,
-                    "state": "failed",
-                    "models": "",
-                    "signals": 0,
-                    "missing": "",
-                    "unknown": "",
-                    "note": error.message,
-                }
-            )
+            rows.append(_row(name, target.url, target.engine, "failed", note=error.message))
             continue
         good = good and not found.errors
         rows.append(
-            {
-                **row,
-                "engine": f"{found.engine} {found.engine_version or ''}".strip(),
-                "state": "ok",
-                "models": " ".join(found.models),
-                "signals": len({row["signal"] for row in (*found.signals, *found.histograms)}),
-                "missing": " ".join(found.missing),
-                "unknown": " ".join(found.unknown_families),
-                "note": f"{len(found.errors)} lines are no samples" if found.errors else "",
-            }
+            _row(
+                name,
+                target.url,
+                f"{found.engine} {found.engine_version or ''}".strip(),
+                "ok",
+                models=" ".join(found.models),
+                signals=len({row["signal"] for row in (*found.signals, *found.histograms)}),
+                missing=" ".join(found.missing),
+                unknown=" ".join(found.unknown_families),
+                note=f"{len(found.errors)} lines are no samples" if found.errors else "",
+            )
         )
     return rows, good
+
+
+def _row(
+    instance: str,
+    url: str,
+    engine: str | None,
+    state: str,
+    models: str = "",
+    signals: int = 0,
+    missing: str = "",
+    unknown: str = "",
+    note: str = "",
+) -> Row:
+    return {
+        "instance": instance,
+        "url": url,
+        "engine": engine,
+        "state": state,
+        "models": models,
+        "signals": signals,
+        "missing": missing,
+        "unknown": unknown,
+        "note": note,
+    }
 
 
 def write_look(found: Look, output: str, stdout: TextIO) -> None:

@@ -218,3 +218,11 @@ class Scraper:
 def instance_of(config: TargetConfig) -> str:
     """Return the configured instance, else host:port of the URL."""
     return config.instance or urlsplit(config.url).netloc.rpartition("@")[2] or config.url
+
+
+def named(config: TargetConfig, host: str) -> TargetConfig:
+    """Return the target with a name that no other machine's target has: loopback is everywhere."""
+    parts = urlsplit(config.url)
+    if config.instance or parts.hostname not in LOOPBACK:
+        return config
+    return replace(config, instance=f"{host}:{parts.port}" if parts.port else host)

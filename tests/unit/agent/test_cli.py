@@ -107,3 +107,24 @@ def test_help_opens_with_examples() -> None:
     for command in ("run", "check", "scrape", "doctor"):
         status, out, _ = run(command, "--help")
         assert status == 0 or out == ""
+
+
+def test_without_the_usual_file_the_agent_looks_for_engines_itself(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("agent.cli.USUAL_FILE", tmp_path / "agent.yaml")
+    status, out, _ = run("run", "--config", str(tmp_path / "agent.yaml"), "--print-config")
+    assert status == 0
+    assert "discovery.processes.enabled = True" in out
+
+
+def test_check_asks_what_is_discovered_too(engine: Server, tmp_path: Path) -> None:
+    (tmp_path / "targets.json").write_text(f'[{{"targets": ["127.0.0.1:{engine.port}"], "labels": {{"pool": "p"}}}}]')
+    (tmp_path / "broken.yaml").write_text("nonsense")
+    config = tmp_path / "agent.yaml"
+    config.write_text(f"discovery: {{file: {{files: ['{tmp_path}/targets.json']}}}}\n")
+    status, out, _ = run("check", "--config", str(config), "-o", "json")
+    assert (status, [row["engine"] for row in json.loads(out)]) == (0, ["vllm"])
+    config.write_text(f"discovery: {{file: {{files: ['{tmp_path}/broken.yaml']}}}}\n")
+    status, out, _ = run("check", "--config", str(config), "-o", "json")
+    assert (status, [row["instance"] for row in json.loads(out)]) == (1, ["discovery file"])

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
 
-from agent.config import Config
+from agent.config import Config, TargetConfig
 from agent.configfile import Loaded, load
 from agent.daemon import Daemon, World
 from agent.encode import seal
@@ -30,8 +30,12 @@ def engine() -> Iterator[Server]:
     found.stop()
 
 
-def settings(folder: Path, *targets: str, more: str = "") -> Config:
-    listed = "".join(f"  - {{url: '{url}', interval: 20ms}}\n" for url in targets)
+def settings(folder: Path, *targets: str, names: Sequence[str] = ("one",), more: str = "") -> Config:
+    names = names[: len(targets)]
+    lines = (
+        f"  - {{url: '{url}', instance: {name}, interval: 20ms}}\n" for url, name in zip(targets, names, strict=True)
+    )
+    listed = "".join(lines)
     text = (
         f"agent: {{name: n, listen: null, spool: '{folder}/s.db'}}\n"
         f"spans: {{listen: null}}\ngpu: {{enabled: 'no'}}\nhost: {{enabled: false}}\n{more}targets:\n{listed or '  []'}"
@@ -55,7 +59,7 @@ def states(daemon: Daemon, instance: str) -> list[str]:
 def test_targets_that_a_reload_drops_say_farewell_and_new_ones_begin(tmp_path: Path, engine: Server) -> None:
     base = f"http://127.0.0.1:{engine.port}"
     one, two = f"{base}/metrics", f"http://localhost:{engine.port}/metrics"
-    answers: list[Config | ConfigError] = [ConfigError("wrong"), settings(tmp_path, two)]
+    answers: list[Config | ConfigError] = [ConfigError("wrong"), settings(tmp_path, two, names=["two"])]
 
     def again() -> Loaded[Config]:
         found = answers.pop(0)
@@ -66,7 +70,7 @@ def test_targets_that_a_reload_drops_say_farewell_and_new_ones_begin(tmp_path: P
     daemon = Daemon(settings(tmp_path, one), World(hostname=lambda: "h"), again)
     daemon.start()
     try:
-        first, second = f"127.0.0.1:{engine.port}", f"localhost:{engine.port}"
+        first, second = "one", "two"
         until(lambda: "ok" in states(daemon, first))
         assert daemon.reload() is False
         assert list(daemon.loops) == [first]
@@ -85,7 +89,7 @@ def test_readiness_names_targets_that_do_not_answer_and_stays_ready(tmp_path: Pa
     try:
         until(lambda: any(not check.good for check in daemon.checks()))
         checks = {check.name: check for check in daemon.checks()}
-        assert (checks["targets"].good, checks["targets"].note) == (False, "127.0.0.1:9")
+        assert (checks["targets"].good, checks["targets"].note) == (False, "one")
         assert all(check.good for check in checks.values() if check.required)
         daemon.refresh()
         assert daemon.metrics.waiting._value.get() >= 1
@@ -100,7 +104,7 @@ def test_changed_limits_reach_every_target_and_other_outputs_begin(tmp_path: Pat
     daemon = Daemon(settings(tmp_path, url), World(hostname=lambda: "h"), lambda: Loaded(changed, {}))
     daemon.start()
     try:
-        name = f"127.0.0.1:{engine.port}"
+        name = "one"
         until(lambda: "ok" in states(daemon, name))
         daemon.reload()
         until(lambda: states(daemon, name)[-1] == "failed")
@@ -117,5 +121,15 @@ def test_an_agent_that_grew_too_large_starts_anew(tmp_path: Path) -> None:
     try:
         until(lambda: bool(asked))
         assert daemon.alive()
+    finally:
+        daemon.stop()
+
+
+def test_targets_behind_loopback_are_named_after_their_machine(tmp_path: Path) -> None:
+    daemon = Daemon(settings(tmp_path), World(hostname=lambda: "node-a"))
+    daemon.start()
+    try:
+        daemon.found("static", [TargetConfig("http://127.0.0.1:8000"), TargetConfig("http://10.0.0.1:8000")])
+        assert sorted(daemon.loops) == ["10.0.0.1:8000", "node-a:8000"]
     finally:
         daemon.stop()
