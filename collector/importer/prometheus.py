@@ -1,6 +1,7 @@
 """Backfills from a Prometheus server: raw engine series by query_range, through the same dialects as live pages.
 
-`prometheus://HOST:PORT?start=..&end=..[&step=15][&match=..][&tls=1]`. Every (target, time) has its own identity, so an interrupted import is simply run again: what is stored is skipped.
+`prometheus://HOST:PORT?start=..&end=..[&step=15][&match=..][&tls=1]`. Every (target, time) has its own
+identity, so an interrupted import is simply run again: what is stored is skipped.
 """
 
 from __future__ import annotations

@@ -22,7 +22,8 @@ PACKAGE = "collector.store"
 REACH_NS = 86_400_000_000_000
 STEPS = (
     "join_touched_gateways", "join_gateways", "join_engines", "join_pairs", "join_clocks", "join_requests",
-    "join_replaced", "join_delete", "join_insert", "bins_counted", "bins_groups", "bins_values", "bins_latency", "bins_instance",
+    "join_replaced", "join_delete", "join_insert", "bins_counted", "bins_groups", "bins_values", "bins_latency",
+    "bins_instance",
 )  # fmt: skip
 
 
