@@ -28,7 +28,7 @@ class Baseline:
 
 def baseline_for(timeline: Timeline, start: int, end: int, threshold: float | None = None) -> Baseline | None:
     """Choose the baseline of the steps [start, end); None where there is nothing to compare with."""
-    steps = np.arange(timeline.first, timeline.last)
+    steps = timeline.steps
     during = (steps >= start) & (steps < end)
     parts = _parts(timeline, steps, start, end)
     total = timeline.total

@@ -17,6 +17,8 @@ STEPS_SECONDS = (60, 30, 15, 10, 5, 2, 1)
 SMALLEST_BASELINE = 15.0
 #: Nor does a calm part of fewer than this; then all of the history has to do.
 SMALLEST_CALM = 10.0
+#: Silence this long parts the last hours from the same time on earlier days.
+PART_SECONDS = 6 * 3600
 #: History is judged calm or not in blocks of this many events or more, at most so many blocks.
 BLOCK_EVENTS, BLOCKS = 15.0, 24
 #: Part of the time that the threshold is read from.
@@ -27,13 +29,14 @@ UNUSUAL_SIGMAS = 4.0
 
 @dataclass(frozen=True, slots=True)
 class Timeline:
-    """`counts[s, b]` events in step `first + s` with a value of at most `edges[b]`; the last edge is infinite.
+    """`counts[s, b]` events in step `steps[s]` with a value of at most `edges[b]`; the last edge is infinite.
 
-    For ratio metrics there are two columns, good and bad, and the edges are (0, inf).
+    Steps are whole parts of history without gaps (the last hours, the same time yesterday, last week), in order. For
+    ratio metrics there are two columns, good and bad, and the edges are (0, inf).
     """
 
     step_seconds: int
-    first: int
+    steps: IntArray
     counts: FloatArray
     edges: FloatArray
 
@@ -43,9 +46,18 @@ class Timeline:
         return summed
 
     @property
+    def first(self) -> int:
+        return int(self.steps[0])
+
+    def rows(self) -> tuple[IntArray, FloatArray, FloatArray]:
+        """Return (step, upper edge, events) of everything that was counted."""
+        step, edge = np.nonzero(self.counts)
+        return self.steps[step], self.edges[edge], self.counts[step, edge]
+
+    @property
     def last(self) -> int:
         """Return the step after the newest one."""
-        return self.first + len(self.counts)
+        return int(self.steps[-1]) + 1
 
     def bad(self, threshold: float) -> FloatArray:
         """Return the events per step above `threshold`, which should be one of the edges."""
@@ -54,7 +66,7 @@ class Timeline:
 
     def mask(self, steps: IntArray) -> npt.NDArray[np.bool_]:
         """Return which rows are in `steps`."""
-        return np.isin(np.arange(self.first, self.last), steps)
+        return np.isin(self.steps, steps)
 
     def quantile(self, share: float, rows: npt.NDArray[np.bool_]) -> float | None:
         """Return the edge under which at least `share` of the events in `rows` lie; None without events."""
@@ -66,14 +78,22 @@ class Timeline:
 
 
 def timeline_of(steps: IntArray, edges: FloatArray, counts: FloatArray, step_seconds: int) -> Timeline | None:
-    """Arrange rows (step, upper edge, count) as a Timeline without gaps; None without rows."""
+    """Arrange rows (step, upper edge, count) as a Timeline; None without rows.
+
+    Steps without events are filled in, except across gaps of PART_SECONDS or more, which part one stretch of history
+    from the next.
+    """
     if not len(steps):
         return None
-    first = int(steps.min())
+    seen = np.unique(steps)
+    breaks = np.flatnonzero(np.diff(seen) * step_seconds >= PART_SECONDS)
+    starts = [int(seen[0]), *(int(step) for step in seen[breaks + 1])]
+    ends = [*(int(step) + 1 for step in seen[breaks]), int(seen[-1]) + 1]
+    every = np.concatenate([np.arange(first, last) for first, last in zip(starts, ends, strict=True)])
     known = np.unique(np.append(edges, np.inf))
-    table = np.zeros((int(steps.max()) - first + 1, len(known)))
-    np.add.at(table, (steps - first, np.searchsorted(known, edges)), counts)
-    return Timeline(step_seconds, first, table, known)
+    table = np.zeros((len(every), len(known)))
+    np.add.at(table, (np.searchsorted(every, steps), np.searchsorted(known, edges)), counts)
+    return Timeline(step_seconds, every, table, known)
 
 
 def step_for(seconds: float) -> int:
@@ -148,5 +168,4 @@ def calm_steps(timeline: Timeline, rows: npt.NDArray[np.bool_], threshold: float
     kept[rows] = usual[block]
     if timeline.total[kept].sum() < SMALLEST_CALM:
         kept = rows
-    steps: IntArray = np.arange(timeline.first, timeline.last, dtype=np.int64)[kept]
-    return steps
+    return timeline.steps[kept]

@@ -12,15 +12,19 @@ from analytics.rootcause.observations import DIMENSIONS, EXTRA_DIMENSIONS
 from collector.answers.explain_window import METRICS, RATIOS, Asked, Found, moment
 from collector.store.reader import Columns, Reader
 
+#: History that samples of engines, GPUs and hosts are compared with.
+RECENT_SECONDS = 7200
+
 
 def observe(reader: Reader, asked: Asked, found: Found) -> Observations:
     """Read everything that was recorded in the window and its baseline, reduced by SQL."""
     step, baseline = found.timeline.step_seconds, found.baseline
     start, end = moment(int(baseline.during[0]), step), moment(int(baseline.during[-1]) + 1, step)
-    low, high = (
-        moment(int(min(baseline.before[0], baseline.during[0])), step),
-        moment(int(max(baseline.before[-1] + 1, baseline.during[-1] + 1)), step),
-    )
+    # Samples are read of the recent history only; requests also of the same time on earlier days.
+    recent = baseline.before[baseline.before >= baseline.during[0] - RECENT_SECONDS // step]
+    near = recent if len(recent) else baseline.before
+    low = min(start, moment(int(near[0]), step))
+    high = max(end, moment(int(near[-1]) + 1, step))
     span = {"low": low, "high": high}
     of_model = {"model": asked.model, "step": step, **span}
     if found.source == "requests":
@@ -31,6 +35,10 @@ def observe(reader: Reader, asked: Asked, found: Found) -> Observations:
             start=start,
             end=end,
             before=[int(value) for value in baseline.before],
+            day_low=start - timedelta(days=1),
+            day_high=end - timedelta(days=1),
+            week_low=start - timedelta(days=7),
+            week_high=end - timedelta(days=7),
             **of_model,
         )
     else:
@@ -41,9 +49,9 @@ def observe(reader: Reader, asked: Asked, found: Found) -> Observations:
         start=np.datetime64(start.replace(tzinfo=None), "us"),
         end=np.datetime64(end.replace(tzinfo=None), "us"),
         step_seconds=step,
-        before_steps=baseline.before,
+        before_steps=near,
         during_steps=baseline.during,
-        seconds_before=float(len(baseline.before) * step),
+        seconds_before=float(len(baseline.before if found.source == "requests" else near) * step),
         seconds_during=float(len(baseline.during) * step),
         threshold=baseline.threshold,
         cells=cells,

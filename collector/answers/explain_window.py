@@ -9,6 +9,7 @@ import numpy as np
 
 from analytics.rootcause import Change, compare, overdispersion, scan, spikes
 from analytics.rootcause.baseline import Baseline, baseline_for
+from analytics.rootcause.leaves import FloatArray, IntArray
 from analytics.rootcause.spike import SMALLEST_RATIO, SMALLEST_TOKEN_RATIO
 from analytics.rootcause.timeline import Timeline, calm_steps, step_for, threshold_of, timeline_of
 from collector.store.reader import Reader
@@ -32,6 +33,10 @@ QUIET_SECONDS = (25.0, 300.0)
 #: Upper edge of a bin of explain_values.sql: 1.05 to the power of its number.
 VALUE_BASE = 1.05
 FAILED_BIN, ZERO_BIN = 100_000, -100_000
+
+
+#: Columns (step, upper edge, events).
+Rows = tuple[IntArray, FloatArray, FloatArray]
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,24 +84,27 @@ def _find_in(reader: Reader, asked: Asked, span: tuple[datetime, datetime], sour
             return None
         step = step_for((end - start).total_seconds())
         timeline = _timeline(reader, asked, start - HISTORY, last + timedelta(seconds=1), step, source)
-        return None if timeline is None else _given(timeline, start, end, source)
+        return None if timeline is None else _given(reader, asked, timeline, (start, end), source, first)
     around = asked.at
     low = max(first, (around or asked.now) - LOOKBACK - HISTORY)
     high = last + timedelta(seconds=1) if around is None else min(last + timedelta(seconds=1), around + LOOKBACK)
     step = step_for((high - low).total_seconds() / 8)
     timeline = _timeline(reader, asked, low, high, step, source)
-    return None if timeline is None else _searched(timeline, around, source)
+    return None if timeline is None else _searched(reader, asked, timeline, source, first)
 
 
-def _given(timeline: Timeline, start: datetime, end: datetime, source: str) -> Found | None:
+def _given(
+    reader: Reader, asked: Asked, timeline: Timeline, window: tuple[datetime, datetime], source: str, oldest: datetime
+) -> Found | None:
     step = timeline.step_seconds
-    first, last = int(start.timestamp() // step), int(-(-end.timestamp() // step))
+    first, last = int(window[0].timestamp() // step), int(-(-window[1].timestamp() // step))
     if last - first >= 0.6 * len(timeline.counts):
-        return _searched(timeline, None, source, (first, last))
-    baseline = baseline_for(timeline, first, last)
+        return _searched(reader, asked, timeline, source, oldest, (first, last))
+    blended = _blended(reader, asked, timeline, (first, last), source, oldest)
+    baseline = baseline_for(blended, first, last)
     if baseline is None:
         return None
-    change = _change(timeline, baseline)
+    change = _change(blended, baseline)
     total, bad = timeline.total, timeline.bad(baseline.threshold)
     spike = None
     if change.significant:
@@ -104,13 +112,19 @@ def _given(timeline: Timeline, start: datetime, end: datetime, source: str) -> F
         if high > low:
             spike = scan(total, bad, change.overdispersion, (low, high), _smallest(timeline))
     onset = (first, first, first) if spike is None else _onset(timeline, spike.first, spike.onset_low, spike.onset_high)
-    return Found(timeline, baseline, change, source, onset)
+    return Found(blended, baseline, change, source, onset)
 
 
 def _searched(
-    timeline: Timeline, around: datetime | None, source: str, within: tuple[int, int] | None = None
+    reader: Reader,
+    asked: Asked,
+    timeline: Timeline,
+    source: str,
+    oldest: datetime,
+    within: tuple[int, int] | None = None,
 ) -> Found | None:
     """Find the most significant spike (around a moment); without one, judge the steps in question all the same."""
+    around = asked.at if within is None else None
     everything = np.ones(len(timeline.counts), dtype=bool)
     threshold = threshold_of(timeline, everything)
     if threshold is None:
@@ -135,14 +149,15 @@ def _searched(
         first, last = middle - width, middle + (1 if around is None else width)
     else:
         first, last = timeline.first + spike.first, timeline.first + spike.last
-    baseline = baseline_for(timeline, first, last)
+    blended = _blended(reader, asked, timeline, (first, last), source, oldest)
+    baseline = baseline_for(blended, first, last)
     if baseline is None:
         return None
-    change = _change(timeline, baseline)
+    change = _change(blended, baseline)
     if spike is None:
         quiet = replace(change, significant=change.significant and around is not None)
-        return Found(timeline, baseline, quiet, source, (first, first, first))
-    return Found(timeline, baseline, change, source, _onset(timeline, spike.first, spike.onset_low, spike.onset_high))
+        return Found(blended, baseline, quiet, source, (first, first, first))
+    return Found(blended, baseline, change, source, _onset(timeline, spike.first, spike.onset_low, spike.onset_high))
 
 
 def _onset(timeline: Timeline, best: int, low: int, high: int) -> tuple[int, int, int]:
@@ -165,26 +180,45 @@ def _smallest(timeline: Timeline) -> float:
     return SMALLEST_TOKEN_RATIO if len(timeline.edges) == 2 else SMALLEST_RATIO
 
 
+def _blended(
+    reader: Reader, asked: Asked, recent: Timeline, window: tuple[int, int], source: str, oldest: datetime
+) -> Timeline:
+    """Add the same time of yesterday and of last week to the recent history, where it is stored."""
+    step, found = recent.step_seconds, [recent.rows()]
+    for days in (1, 7):
+        back = days * 86_400 // step
+        low, high = moment(window[0] - back, step), moment(window[1] - back, step)
+        if high > oldest and window[1] - back < recent.first:
+            found.append(_rows(reader, asked, (low, high), step, source))
+    if len(found) == 1:
+        return recent
+    steps, edges, counts = (np.concatenate(column) for column in zip(*found, strict=True))
+    return timeline_of(steps, edges, counts, step) or recent
+
+
 def _timeline(reader: Reader, asked: Asked, low: datetime, high: datetime, step: int, source: str) -> Timeline | None:
-    """Read the metric's history from `low`, with the same hours of yesterday and last week where they exist."""
+    """Read the metric's recent history; None where nothing was recorded."""
+    return timeline_of(*_rows(reader, asked, (low, high), step, source), step)
+
+
+def _rows(reader: Reader, asked: Asked, span: tuple[datetime, datetime], step: int, source: str) -> Rows:
+    """Read (step, upper edge, events) of the metric in a span of time."""
+    common = {"model": asked.model, "low": span[0], "high": span[1], "step": step}
     if source == "pages":
         name = METRICS[asked.metric]
         if name is None:
-            return None
-        rows = reader.columns("explain_edges", model=asked.model, histogram=name, low=low, high=high, step=step)
-        edges = np.where(np.isnan(rows["edge_hi"].astype(np.float64)), np.inf, rows["edge_hi"].astype(np.float64))
-        return timeline_of(rows["step"].astype(np.int64), edges, rows["count"].astype(np.float64), step)
-    name = "explain_ratios" if asked.metric in RATIOS else "explain_values"
-    rows = reader.columns(name, model=asked.model, metric=asked.metric, low=low, high=high, step=step)
-    steps = rows["step"].astype(np.int64)
+            return np.array([], dtype=np.int64), np.array([]), np.array([])
+        rows = reader.columns("explain_edges", histogram=name, **common)
+        edges = rows["edge_hi"].astype(np.float64)
+        return rows["step"].astype(np.int64), np.where(np.isnan(edges), np.inf, edges), rows["count"].astype(np.float64)
     if asked.metric in RATIOS:
+        rows = reader.columns("explain_ratios", metric=asked.metric, **common)
+        steps = rows["step"].astype(np.int64)
         # Tokens of one request come and go together: a hundred stand for one event.
         total, bad = rows["total"].astype(np.float64) / 100, rows["bad"].astype(np.float64) / 100
-        both = np.concatenate([steps, steps])
         edges = np.concatenate([np.zeros(len(steps)), np.full(len(steps), np.inf)])
-        return timeline_of(both, edges, np.concatenate([total - bad, bad]), step)
+        return np.concatenate([steps, steps]), edges, np.concatenate([total - bad, bad])
+    rows = reader.columns("explain_values", metric=asked.metric, **common)
     bins = rows["bin"].astype(np.float64)
-    edges = np.where(
-        bins >= FAILED_BIN, np.inf, np.where(bins <= ZERO_BIN, 0.0, VALUE_BASE ** np.clip(bins, -600, 600))
-    )
-    return timeline_of(steps, edges, rows["count"].astype(np.float64), step)
+    finite = np.where(bins <= ZERO_BIN, 0.0, VALUE_BASE ** np.clip(bins, -600, 600))
+    return rows["step"].astype(np.int64), np.where(bins >= FAILED_BIN, np.inf, finite), rows["count"].astype(np.float64)

@@ -60,7 +60,12 @@ with valued as (
         end as bad_units
     from requests
     where
-        model = $model and ts >= $low and ts < $high and status not in ('client_error', 'rate_limited')
+        model = $model and status not in ('client_error', 'rate_limited')
+        and (
+            (ts >= $low and ts < $high)
+            or (ts >= $day_low and ts < $day_high)
+            or (ts >= $week_low and ts < $week_high)
+        )
         and (
             (ts >= $start and ts < $end)
             or epoch_us(ts) // ($step * 1000000) in (select unnest($before::bigint[]))

@@ -68,6 +68,24 @@ def test_a_moment_in_the_spike_finds_it_and_one_before_does_not(blocked: DuckRea
     assert calm["causes"] == []
 
 
+def test_the_same_time_yesterday_joins_the_baseline_where_it_is_stored() -> None:
+    story = Story()
+    head_of_line(story)
+    connection = story.store()
+    connection.execute(
+        "insert into requests by name select ts - interval 1 day as ts, request_id || '-y' as request_id, model, "
+        "instance, ttft_seconds / 60 as ttft_seconds, status, source from requests"
+    )
+    answer = explain(DuckReader(connection), END, model=MODEL, start=ONSET, end=END)
+    baseline = answer["baseline"]
+    assert isinstance(baseline, dict)
+    assert baseline["parts"] == ["hour", "day"]
+    assert baseline["seconds"] == CALM_SECONDS + 900
+    causes = answer["causes"]
+    assert isinstance(causes, list)
+    assert causes[0]["cause"] == "admission_blocked"
+
+
 def test_nothing_stored_is_said_and_an_unknown_model_is_an_error(blocked: DuckReader) -> None:
     empty = explain(DuckReader(public_store()), END, model=MODEL)
     assert empty["verdict"] == "no_significant_change"
