@@ -8,7 +8,7 @@ import streamlit as st
 
 PAGES = Path(__file__).parent / "screens"
 
-st.set_page_config(page_title="sloscope", page_icon="🔭", layout="wide")
+st.set_page_config(page_title="sloscope", page_icon=":material/query_stats:", layout="wide")
 
 
 def page(name: str, title: str, icon: str, *, default: bool = False) -> st.Page:

@@ -11,6 +11,8 @@ from dashboard import theme
 
 Rows = Sequence[Mapping[str, object]]
 HEIGHT = 220
+#: Labels that a chart of that height can hold without overlap.
+MAX_TICKS = 11
 
 
 def latency(rows: Rows, metric: str, slo_seconds: float | None, changes: Rows = ()) -> alt.LayerChart:
@@ -21,7 +23,12 @@ def latency(rows: Rows, metric: str, slo_seconds: float | None, changes: Rows = 
         .mark_line(point=alt.OverlayMarkDef(size=18), interpolate="monotone")
         .encode(
             x=_time(),
-            y=alt.Y("value:Q", title="seconds", scale=alt.Scale(type="symlog", constant=0.05)),
+            y=alt.Y(
+                "value:Q",
+                title="seconds",
+                scale=alt.Scale(type="symlog", constant=0.05),
+                axis=alt.Axis(values=_ticks(frame, slo_seconds), format="~g"),
+            ),
             color=alt.Color(
                 "series:N", title=None, scale=alt.Scale(domain=["P50", "P99"], range=[theme.P50, theme.P99])
             ),
@@ -39,6 +46,14 @@ def latency(rows: Rows, metric: str, slo_seconds: float | None, changes: Rows = 
         )
         layers += [rule, text]
     return _finish([*layers, *_marks(changes)])
+
+
+def _ticks(frame: pd.DataFrame, slo_seconds: float | None) -> list[float]:
+    """Return 0 and the steps 1, 2, 5 of each decade up to the largest value, for an axis that grows by factors."""
+    highest = max([slo_seconds or 0.0, *(frame["value"].dropna() if "value" in frame else ())], default=0.0)
+    steps = [digit * 10.0**power for power in range(-2, 4) for digit in (1, 2, 5)]
+    wide = [step for step in steps if step <= max(highest, 0.05) * 2.0]
+    return [0.0, *(wide if len(wide) <= MAX_TICKS else [step for step in wide if f"{step:g}"[-1] != "2"])]
 
 
 def lines(

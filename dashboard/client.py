@@ -5,17 +5,18 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from pathlib import Path
+from urllib.parse import quote
 
 import httpx
 import streamlit as st
 
-from signals.errors import SloscopeError, UnreachableError
+from signals.errors import PermissionDeniedError, SloscopeError, UnreachableError
 
 DEFAULT_URL = "http://127.0.0.1:4320"
 CACHE_SECONDS = 4
 TIMEOUT_SECONDS = 60.0
-#: A fixed moment (RFC 3339 or `newest`) to look back at a store instead of at the clock.
-NOW = os.environ.get("SLOSCOPE_NOW")
+#: Names a fixed moment (RFC 3339 or `newest`) to look back at a store instead of at the clock.
+NOW_VARIABLE = "SLOSCOPE_NOW"
 Answer = dict[str, object]
 
 
@@ -49,7 +50,7 @@ class Client:
         return self._get("/api/v1/inventory")
 
     def request(self, request_id: str) -> Answer:
-        return self._get(f"/api/v1/requests/{request_id}")
+        return self._get(f"/api/v1/requests/{quote(request_id, safe='')}")
 
     def plan(self, name: str, settings: Mapping[str, object]) -> Answer:
         given = tuple(("set", f"{key}={value}") for key, value in sorted(settings.items()))
@@ -59,7 +60,7 @@ class Client:
         return self._call("POST", "/api/v1/sql", json={"query": query, "max_rows": max_rows})
 
     def _get(self, path: str, params: Mapping[str, str] | None = None) -> Answer:
-        given = {**(params or {}), **({"now": NOW} if NOW else {})}
+        given = {**(params or {}), "now": os.environ.get(NOW_VARIABLE, "")}
         kept = tuple(sorted((name, str(value)) for name, value in given.items() if value))
         return _cached(self.url, self._token, path, kept)
 
@@ -83,9 +84,14 @@ def call(
         )
     except httpx.HTTPError as error:
         raise UnreachableError(f"the collector at {url} does not answer: {error}") from error
+    if answer.status_code in {401, 403}:
+        raise PermissionDeniedError(_problem(answer))
     if answer.status_code >= 400:
         raise SloscopeError(_problem(answer))
-    found = answer.json()
+    try:
+        found = answer.json()
+    except ValueError as error:
+        raise UnreachableError(f"{url} answers no JSON: it is no sloscope collector") from error
     return found if isinstance(found, dict) else {"items": found}
 
 

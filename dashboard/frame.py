@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 import streamlit as st
 
-from signals.errors import SloscopeError
+from signals.errors import PermissionDeniedError, SloscopeError, UnreachableError
 
 
 @contextmanager
@@ -17,9 +17,22 @@ def framed(title: str, sentence: str) -> Iterator[None]:
     st.caption(sentence)
     try:
         yield
+    except UnreachableError as error:
+        st.error(f"No collector answers: {error}")
+        st.caption("Start one with `sloscope serve`, or see everything with `sloscope demo`.")
+    except PermissionDeniedError as error:
+        st.error(f"The collector refuses: {error}")
+        st.caption("Give the dashboard a token with `sloscope dashboard --token-file FILE`.")
     except SloscopeError as error:
         st.error(str(error))
-        st.caption("Start one with `sloscope serve`, or see everything with `sloscope demo`.")
+
+
+def say_if_empty(inventory: Mapping[str, object]) -> bool:
+    """Say that nothing was stored yet, when it is so; return whether."""
+    if inventory.get("newest") is not None:
+        return False
+    st.info("No data yet: no engine was sampled and no request was received. Point an agent here and look again.")
+    return True
 
 
 def rows(answer: Mapping[str, object], name: str) -> list[dict[str, object]]:

@@ -16,21 +16,21 @@ STAGE_COLOURS = {
     "decode": DECODE,
     "other": OTHER,
 }
-#: What a state of an objective is called, and how it is marked.
+#: What a state of an objective is called: short words, which every machine has glyphs for.
 STATES = {
-    "ok": ("🟢", "ok"),
-    "burning": ("🟠", "burning"),
-    "exhausted": ("🔴", "budget exhausted"),
-    "no_traffic": ("⚪", "no traffic"),
-    "no_data": ("⚫", "no data"),
+    "ok": "ok",
+    "burning": "burning",
+    "exhausted": "spent",
+    "no_traffic": "no traffic",
+    "no_data": "no data",
 }
 #: The same for scaling actions.
 ACTIONS = {
-    "up": "⬆ scale up",
-    "down": "⬇ scale down",
+    "up": "scale up",
+    "down": "scale down",
     "hold": "hold",
-    "hold_blind": "👁 hold: blind",
-    "pinned": "📌 pinned",
+    "hold_blind": "hold: blind",
+    "pinned": "pinned",
 }
 
 
@@ -47,6 +47,29 @@ def seconds(value: object) -> str:
     if value < 120:
         return f"{value:.3g} s"
     return f"{value / 60:.0f} min"
+
+
+def interval(value: object) -> str:
+    """Return an interval of seconds for people; an edge that is not known leaves a bound.
+
+    >>> interval([17.5, None]), interval([1.2, 1.3]), interval(None)
+    ('> 17.5 s', '1.2 s – 1.3 s', '–')
+    """
+    low, high = value if isinstance(value, list | tuple) and len(value) == 2 else (None, None)
+    if isinstance(low, int | float) and isinstance(high, int | float):
+        return f"{seconds(low)} – {seconds(high)}"
+    if isinstance(low, int | float):
+        return f"> {seconds(low)}"
+    return f"< {seconds(high)}" if isinstance(high, int | float) else "–"
+
+
+def clock(value: object) -> str:
+    """Return the time of an RFC 3339 moment for people; the day stands in the charts.
+
+    >>> clock("2026-05-01T12:34:56.789Z")
+    '12:34:56 UTC'
+    """
+    return f"{value[11:19]} UTC" if isinstance(value, str) and len(value) >= 19 else "–"
 
 
 def percent(value: object, digits: int = 2) -> str:

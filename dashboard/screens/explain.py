@@ -9,7 +9,7 @@ import streamlit as st
 from dashboard import charts, theme
 from dashboard.client import Client, client
 from dashboard.filters import choose
-from dashboard.frame import framed, rows, text
+from dashboard.frame import framed, rows, say_if_empty, text
 
 METRICS = {
     "ttft": "time to first token",
@@ -29,8 +29,10 @@ VERDICTS = {
 def show(ask: Client) -> None:
     """Draw the page."""
     filters = choose(ask, need_model=True)
+    if say_if_empty(ask.inventory()):
+        return
     if filters.model is None:
-        st.info("No data yet: there is no model to explain.")
+        st.info("No model was seen: there is nothing to explain.")
         return
     left, middle, right = st.columns([2, 2, 2])
     metric = left.selectbox("Metric", list(METRICS), format_func=lambda name: METRICS[name])
@@ -67,7 +69,7 @@ def _verdict(answer: Mapping[str, object]) -> None:
     cells[1].metric(
         "What changed", text(answer, "change_kind"), help="traffic: other requests came; serving: the same got slower."
     )
-    cells[2].metric("Since", text(answer, "onset"))
+    cells[2].metric("Since", theme.clock(answer.get("onset")), help=text(answer, "onset"))
 
 
 def _cause(cause: Mapping[str, object]) -> None:

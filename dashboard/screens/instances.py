@@ -5,15 +5,17 @@ from __future__ import annotations
 import streamlit as st
 
 from dashboard.client import Client, client
-from dashboard.frame import framed, rows
+from dashboard.frame import framed, rows, say_if_empty
 
 
 def show(ask: Client) -> None:
     """Draw the page."""
     found = ask.inventory()
+    if say_if_empty(found):
+        return
     instances = rows(found, "instances")
     if not instances:
-        st.info("No data yet: no instance was sampled in the last day.")
+        st.info("No instance was sampled in the last day.")
     else:
         st.dataframe(instances, hide_index=True, width="stretch")
     quality = rows(found, "quality")

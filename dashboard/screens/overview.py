@@ -9,17 +9,19 @@ import streamlit as st
 from dashboard import charts, theme
 from dashboard.client import Client, client
 from dashboard.filters import Filters, choose
-from dashboard.frame import framed, rows, scope_of, text
+from dashboard.frame import framed, rows, say_if_empty, scope_of, text
 
 
 def show(ask: Client) -> None:
     """Draw the page."""
     filters = choose(ask)
-    objectives = rows(ask.status(), "objectives")
+    if say_if_empty(ask.inventory()):
+        return
+    objectives = [row for row in rows(ask.status(), "objectives") if _tells(row)]
     if filters.model:
         objectives = [row for row in objectives if row.get("model") in {filters.model, None}]
     if not objectives:
-        st.info("No data yet: no engine was sampled and no request was received. Point an agent here and look again.")
+        st.info("No objective speaks of this model: choose another one, or all.")
         return
     _worst(objectives)
     _objective_table(objectives)
@@ -27,14 +29,16 @@ def show(ask: Client) -> None:
     _course(ask, filters, threshold)
 
 
+def _tells(row: Mapping[str, object]) -> bool:
+    """Return whether a row is worth showing: requests whose model is unknown are, once they have events."""
+    return bool(row.get("model") or row.get("good") or row.get("bad") or row.get("unattributed_bad"))
+
+
 def _worst(objectives: list[dict[str, object]]) -> None:
     order = {"exhausted": 0, "burning": 1, "no_data": 2, "ok": 3, "no_traffic": 4}
     row = min(objectives, key=lambda item: (order.get(text(item, "state"), 5), _budget(item)))
-    mark, word = theme.STATES.get(text(row, "state"), ("", text(row, "state")))
     cells = st.columns(4)
-    cells[0].metric(
-        "State", f"{mark} {word}", help="The worst of the objectives below. No data is not the same as idle."
-    )
+    cells[0].metric("State", _state(row), help="The worst of the objectives below. No data is not the same as idle.")
     cells[1].metric(
         f"Good, target {theme.percent(row.get('target'), 1)}",
         theme.percent(row.get("ratio")),
@@ -60,26 +64,27 @@ def _budget(row: Mapping[str, object]) -> float:
 
 
 def _objective_table(objectives: list[dict[str, object]]) -> None:
-    shown = []
-    for row in objectives:
-        interval = row.get("p99_interval")
-        bounds = f"{theme.seconds(interval[0])} – {theme.seconds(interval[1])}" if isinstance(interval, list) else "–"
-        mark, word = theme.STATES.get(text(row, "state"), ("", text(row, "state")))
-        shown.append(
-            {
-                "objective": row.get("objective"),
-                "scope": scope_of(row),
-                "state": f"{mark} {word}",
-                "good": theme.percent(row.get("ratio")),
-                "target": theme.percent(row.get("target"), 1),
-                "budget left": theme.percent(row.get("budget_remaining"), 0),
-                "P50": theme.seconds(row.get("p50")),
-                "P99": theme.seconds(row.get("p99")),
-                "P99 lies in": bounds,
-                "coverage": theme.percent(row.get("coverage"), 0),
-            }
-        )
+    shown = [
+        {
+            "objective": row.get("objective"),
+            "scope": scope_of(row),
+            "state": _state(row),
+            "good": theme.percent(row.get("ratio")),
+            "target": theme.percent(row.get("target"), 1),
+            "budget left": theme.percent(row.get("budget_remaining"), 0),
+            "P50": theme.seconds(row.get("p50")),
+            "P99": theme.seconds(row.get("p99")),
+            "P99 lies in": theme.interval(row.get("p99_interval")),
+            "coverage": theme.percent(row.get("coverage"), 0),
+        }
+        for row in objectives
+    ]
     st.dataframe(shown, hide_index=True, width="stretch")
+
+
+def _state(row: Mapping[str, object]) -> str:
+    state = text(row, "state")
+    return theme.STATES.get(state, state)
 
 
 def _threshold(objectives: list[dict[str, object]]) -> float | None:

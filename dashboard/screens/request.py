@@ -6,11 +6,13 @@ import streamlit as st
 
 from dashboard import charts, theme
 from dashboard.client import Client, client
-from dashboard.frame import framed, rows, text
+from dashboard.frame import framed, rows, say_if_empty, text
 
 
 def show(ask: Client) -> None:
     """Draw the page."""
+    if say_if_empty(ask.inventory()):
+        return
     asked = st.text_input("Request id or trace id", st.query_params.get("id", ""))
     if not asked.strip():
         st.caption("Find ids with the SQL page, for example its slowest requests.")

@@ -9,7 +9,7 @@ import streamlit as st
 from dashboard import charts, theme
 from dashboard.client import Client, client
 from dashboard.filters import choose
-from dashboard.frame import framed, rows, text
+from dashboard.frame import framed, rows, say_if_empty, text
 from signals.errors import SloscopeError
 
 SIGNALS = {"requests": "requests", "input_tokens": "input tokens", "output_tokens": "output tokens"}
@@ -19,9 +19,11 @@ HORIZONS = ("1h", "6h", "24h", "72h")
 def show(ask: Client) -> None:
     """Draw the page."""
     filters = choose(ask, need_model=True)
+    if say_if_empty(ask.inventory()):
+        return
     found = rows(ask.recommendations(), "recommendations")
     if not found:
-        st.info("No data yet: no instance was sampled.")
+        st.info("No instance was sampled: there is nothing to scale.")
         return
     for row in found:
         _pool(row)
@@ -34,19 +36,19 @@ def _pool(row: Mapping[str, object]) -> None:
         action = theme.ACTIONS.get(text(row, "action"), text(row, "action"))
         st.subheader(f"{text(row, 'pool')}: {action}")
         cells = st.columns(5)
-        cells[0].metric("Instances now", text(row, "current"), help="Ready instances of this pool.")
+        cells[0].metric("Ready now", text(row, "current"), help="Ready instances of this pool.")
         change = _difference(row)
         cells[1].metric("Proposed", text(row, "proposed"), delta=change, delta_color="off")
         demand, capacity = row.get("demand"), row.get("capacity_per_instance")
         cells[2].metric(
-            "Demand at the horizon, q90",
+            "Demand, q90",
             theme.number(demand.get("q90")) if isinstance(demand, Mapping) else "–",
-            help="Requests per second that must be served when a new instance would be ready.",
+            help="Requests per second that must be served when a new instance would be ready; 9 of 10 times not more.",
         )
         cells[3].metric(
-            "One instance serves",
+            "Per instance",
             theme.number(capacity.get("value")) if isinstance(capacity, Mapping) else "–",
-            help="Requests per second within the objectives, learned from what was served.",
+            help="Requests per second that one instance serves within the objectives, learned from what was served.",
         )
         cells[4].metric("Confidence", theme.percent(row.get("confidence"), 0))
         because = row.get("because")

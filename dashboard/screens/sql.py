@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from dashboard.client import Client, client
-from dashboard.frame import framed, rows
+from dashboard.frame import framed, rows, say_if_empty
 
 EXAMPLES = {
     "P99 TTFT by tenant and length": (
@@ -29,6 +29,7 @@ MOST_ROWS = 1_000
 
 def show(ask: Client) -> None:
     """Draw the page."""
+    say_if_empty(ask.inventory())
     example = st.selectbox("Example", list(EXAMPLES))
     query = st.text_area("Query", EXAMPLES[example or next(iter(EXAMPLES))], height=140)
     if not st.button("Run", type="primary"):

@@ -17,7 +17,7 @@ from collector.demo.processes import Processes, free_port, tool
 
 ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
              "--disable-component-update", "--disable-sync"]  # fmt: skip
-PAGES = ("overview", "explain", "scaling", "planners", "request", "instances", "sql")
+PAGES = ("Overview", "Explain", "Scaling", "Planners", "Request", "Instances", "SQL")
 #: Long enough for a cold start of Streamlit on two busy cores.
 PATIENCE_MS = 60_000
 
@@ -36,19 +36,27 @@ class Watched:
     page: Page
     errors: list[str]
 
-    def open(self, url: str) -> None:
-        """Open a page of the dashboard and wait until Streamlit has drawn it."""
-        self.page.goto(url, wait_until="domcontentloaded", timeout=PATIENCE_MS)
+    def open(self, address: str) -> None:
+        """Open the dashboard's first page and wait until it is drawn."""
+        self.page.goto(address, wait_until="domcontentloaded", timeout=PATIENCE_MS)
         self.page.wait_for_selector("h1", timeout=PATIENCE_MS)
         self.settle()
 
+    def turn_to(self, title: str) -> None:
+        """Follow the navigation to another page, as a person would."""
+        self.page.locator("[data-testid=stSidebarNavLink]", has_text=title).first.click()
+        self.page.wait_for_selector(f"h1:has-text('{title}')", timeout=PATIENCE_MS)
+        self.settle()
+
     def settle(self) -> None:
-        """Wait until nothing is being computed any more."""
+        """Wait until no script runs and nothing is a placeholder any more."""
+        self.page.wait_for_timeout(300)
         self.page.wait_for_function(
-            "() => !document.querySelector('[data-testid=stStatusWidget]') && !document.querySelector('.stSpinner')",
+            """() => document.querySelector("[data-testid=stApp]")?.dataset.testScriptState === "notRunning"
+                && !document.querySelector("[data-testid=stSkeleton]")""",
             timeout=PATIENCE_MS,
         )
-        self.page.wait_for_timeout(700)
+        self.page.wait_for_timeout(500)
 
 
 @contextmanager

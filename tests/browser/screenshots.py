@@ -22,10 +22,12 @@ def main(database: Path | None) -> int:
         folder = Path(text)
         store = database or filled_store(folder, "vllm-live", "vllm-live-otlp")[0]
         with dashboard(store, folder) as address, browser() as watched:
-            for name in PAGES:
-                watched.open(f"{address}/{name}")
-                watched.page.screenshot(path=TARGET / f"{name}.png", full_page=True)
-                print(TARGET / f"{name}.png")
+            watched.open(address)
+            for title in PAGES:
+                watched.turn_to(title)
+                picture = TARGET / f"{title.lower()}.png"
+                watched.page.screenshot(path=picture, full_page=True)
+                print(picture)
             for error in watched.errors:
                 print(error, file=sys.stderr)
             return 1 if watched.errors else 0
