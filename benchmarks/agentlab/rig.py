@@ -162,6 +162,7 @@ class Rig:
                 "engine": "vllm",
                 "pool": "chat",
                 "interval": interval,
+                "timeout": "5s",
             }
             for n in range(first, first + number)
         ]
