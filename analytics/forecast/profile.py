@@ -1,4 +1,4 @@
-"""The typical day: a weighted mean of the same local time on earlier days, smoothed a little; in square roots.
+"""The typical day: a weighted mean of the same local time on earlier days; in square roots.
 
 Square roots tame bursts, keep zeros, and do not care about units; a mean of roots is between mean and median.
 """
@@ -18,14 +18,18 @@ SMOOTH_SECONDS = 900
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """Days to look back and their weights; days that are not known are left out of the mean."""
+    """Days to look back and their weights; days that are not known are left out of the mean.
+
+    Smoothing calms a noisy day and blunts what happens at the same minute every hour, so both kinds exist.
+    """
 
     days: tuple[int, ...]
     weights: tuple[float, ...]
+    smooth: bool = False
 
     def at(self, roots: Lookback, index: IntArray, leads: IntArray) -> FloatArray:
         """Return the root of typical demand at `index`, seen from `leads` steps before (broadcast to `index`)."""
-        return weighted_mean(self.weights, [roots.days_before(index, leads, days) for days in self.days])
+        return weighted_mean(self.weights, [roots.days_before(index, leads, days, self.smooth) for days in self.days])
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +41,8 @@ class Lookback:
     smooth: FloatArray
     half: int
 
-    def days_before(self, index: IntArray, leads: IntArray, days: int) -> FloatArray:
-        """Return the smoothed root at the same local time `days` earlier, or the least multiple that was known then."""
+    def days_before(self, index: IntArray, leads: IntArray, days: int, smooth: bool = False) -> FloatArray:
+        """Return the root at the same local time `days` earlier, or the least multiple that was known then."""
         day = self.history.day
         beyond = days * np.maximum(1, -(-np.asarray(leads) // (days * day)))
         place = self.history.days_before(index, np.broadcast_to(beyond, index.shape))
@@ -48,7 +52,8 @@ class Lookback:
         safe = np.clip(place, 0, max(0, len(self.plain) - 1))
         if len(self.plain) == 0:
             return np.full(index.shape, np.nan)
-        found: FloatArray = np.where(inside, np.where(edge, self.plain[safe], self.smooth[safe]), np.nan)
+        value = np.where(edge, self.plain[safe], self.smooth[safe]) if smooth else self.plain[safe]
+        found: FloatArray = np.where(inside, value, np.nan)
         return found
 
 
@@ -75,5 +80,7 @@ WEEK = Profile((1, 2, 3, 4, 5, 6, 7), (1.0,) * 7)
 WEEKDAY = Profile((1, 2, 7, 14), (0.3, 0.1, 0.4, 0.2))
 #: The base that the direct ridge corrects.
 MIXED = Profile((1, 2, 3, 7, 14), (0.35, 0.2, 0.1, 0.25, 0.1))
+WEEK_SMOOTH = Profile(WEEK.days, WEEK.weights, smooth=True)
 YESTERDAY = Profile((1,), (1.0,))
+YESTERDAY_SMOOTH = Profile((1,), (1.0,), smooth=True)
 SAME_WEEKDAY = Profile((7,), (1.0,))

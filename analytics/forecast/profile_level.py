@@ -8,7 +8,17 @@ import numpy as np
 
 from analytics.forecast.history import FloatArray, History, IntArray
 from analytics.forecast.member import Formula, targets
-from analytics.forecast.profile import SAME_WEEKDAY, WEEK, WEEKDAY, YESTERDAY, Profile, from_root, roots_of
+from analytics.forecast.profile import (
+    SAME_WEEKDAY,
+    WEEK,
+    WEEK_SMOOTH,
+    WEEKDAY,
+    YESTERDAY,
+    YESTERDAY_SMOOTH,
+    Profile,
+    from_root,
+    roots_of,
+)
 from analytics.forecast.windows import nearest_mean
 
 FOR_GOOD = float("inf")
@@ -49,7 +59,9 @@ class ProfileLevel(Formula):
 WEEK_PROFILE = ProfileLevel("week_profile", WEEK)
 WEEKDAY_PROFILE = ProfileLevel("weekday_profile", WEEKDAY)
 PROFILE_LEVEL = ProfileLevel("profile_level", WEEK, ((HALF_HOUR, 1.0), (THREE_HOURS, 6.0), (DAY, FOR_GOOD)))
+PROFILE_LEVEL_SMOOTH = ProfileLevel("profile_level_smooth", WEEK_SMOOTH, PROFILE_LEVEL.follow)
 PROFILE_FOLLOW = ProfileLevel("profile_follow", WEEK, ((THREE_HOURS, FOR_GOOD),))
-YESTERDAY_LEVEL = ProfileLevel("yesterday_level", YESTERDAY, ((STEP, 3.0),))
+YESTERDAY_LEVEL = ProfileLevel("yesterday_level", YESTERDAY_SMOOTH, ((STEP, 3.0),))
+YESTERDAY_STEP = ProfileLevel("yesterday_step", YESTERDAY, ((STEP, 3.0),))
 WEEK_STEP = ProfileLevel("week_step", WEEK, ((STEP, 3.0),), THREE_HOURS)
 WEEKDAY_STEP = ProfileLevel("weekday_step", SAME_WEEKDAY, ((STEP, 3.0),), THREE_HOURS)

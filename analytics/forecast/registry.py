@@ -15,11 +15,13 @@ from analytics.forecast.member import Member
 from analytics.forecast.profile_level import (
     PROFILE_FOLLOW,
     PROFILE_LEVEL,
+    PROFILE_LEVEL_SMOOTH,
     WEEK_PROFILE,
     WEEK_STEP,
     WEEKDAY_PROFILE,
     WEEKDAY_STEP,
     YESTERDAY_LEVEL,
+    YESTERDAY_STEP,
 )
 from analytics.forecast.seasonal_naive import NAIVE_DAY, NAIVE_WEEK
 from signals.errors import UnknownNameError
@@ -27,8 +29,9 @@ from signals.errors import UnknownNameError
 BLEND = Blend(
     "blend",
     (
-        LAST, LAST_HOUR, LAST_DAY, NAIVE_DAY, NAIVE_WEEK, WEEK_PROFILE, WEEKDAY_PROFILE, PROFILE_LEVEL, PROFILE_FOLLOW,
-        YESTERDAY_LEVEL, WEEK_STEP, WEEKDAY_STEP, RIDGE_FREE, RIDGE_TIED, FOURIER_RIDGE,
+        LAST, LAST_HOUR, LAST_DAY, NAIVE_DAY, NAIVE_WEEK, WEEK_PROFILE, WEEKDAY_PROFILE,
+        PROFILE_LEVEL, PROFILE_LEVEL_SMOOTH, PROFILE_FOLLOW, YESTERDAY_LEVEL, YESTERDAY_STEP, WEEK_STEP, WEEKDAY_STEP,
+        RIDGE_FREE, RIDGE_TIED, FOURIER_RIDGE,
     ),
 )  # fmt: skip
 
