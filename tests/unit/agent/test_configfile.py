@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
+import yaml
 
 from agent.config import Config, TargetConfig
 from agent.configcheck import check
@@ -85,6 +87,28 @@ def test_settings_of_the_right_type_may_still_be_wrong(text: str, fault: str) ->
 
 def test_the_sample_is_right() -> None:
     check(read((ROOT / "sample_data" / "agent.yaml").read_text(encoding="utf-8")))
+
+
+def test_the_configuration_of_the_daemon_set_is_right() -> None:
+    text = (ROOT / "deploy" / "kubernetes" / "agent.yaml").read_text(encoding="utf-8")
+    parts = {part["kind"]: part for part in yaml.safe_load_all(text)}
+    config = read(parts["ConfigMap"]["data"]["agent.yaml"])
+    check(config)
+    container = parts["DaemonSet"]["spec"]["template"]["spec"]["containers"][0]
+    ports = {port["name"]: port["containerPort"] for port in container["ports"]}
+    assert config.agent.listen == ("0.0.0.0", ports["metrics"])
+    assert config.spans.listen == ("0.0.0.0", ports["spans"])
+    assert config.host.root == "/host"
+    assert {"/host/proc", "/host/sys"} <= {mount["mountPath"] for mount in container["volumeMounts"]}
+
+
+def test_variables_in_the_deployments_are_settings() -> None:
+    text = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "deploy").rglob("*agent*") if path.is_file())
+    named = set(re.findall(r"SLOSCOPE_[A-Z_]+", text))
+    assert named >= {"SLOSCOPE_AGENT_SPOOL"}
+    for name in named:
+        loaded = load(Config, "", "x", {name: "a-name"})
+        assert name in loaded.sources.values(), name
 
 
 def test_the_reference_names_every_setting_as_it_is() -> None:
