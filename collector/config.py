@@ -54,6 +54,7 @@ class CollectorConfig:
     sql_seconds: float = _setting(30.0, "time of one SQL query", 0.01)
     sql_at_once: int = _setting(2, "SQL queries that run at the same time; one per client", 1)
     answer_seconds: float = _setting(60.0, "time of one answer", 0.1)
+    max_tenants: int = _setting(1_000, "tenants told apart in requests; further ones are stored as other", 1)
     stale_seconds: float = _setting(120.0, "ingest older than this shows in /readyz", 1)
     jobs: bool = _setting(True, "run the scheduled jobs: joins, objectives, decisions, alerts, incidents, upkeep")
     alertmanager_url: str = _setting("", "Alertmanager that alerts go to, e.g. http://alertmanager:9093")

@@ -26,11 +26,13 @@ from collector.api.gate import Gate
 from collector.api.pins import PinBoard
 from collector.api.services import Services
 from collector.config import CollectorConfig
+from collector.receivers.tenants import TenantCap
 from collector.security.audit import AuditLog
 from collector.security.rates import RateLimit
 from collector.security.tokens import TokenFile
 from collector.sqlguard.runner import QueryLimits, QueryRunner
 from collector.store.group_commit import GroupCommit
+from collector.store.sqlfiles import sql
 from collector.store.store import Store
 from signals.errors import ConfigError
 
@@ -99,7 +101,17 @@ def build_services(config: CollectorConfig) -> Services:
         pins=PinBoard(None if in_memory else Path(f"{config.db}.pins.json"), clock),
         clock=clock,
         monotonic=time.monotonic,
+        tenants=_tenants(store, config.max_tenants),
     )
+
+
+def _tenants(store: Store, limit: int) -> TenantCap:
+    """Return the cap, with the tenants that are stored already."""
+    cap = TenantCap(limit)
+    with store.cursor() as cursor:
+        found = cursor.execute(sql("collector.api", "tenants"), {"limit": limit}).fetchall()
+    cap.remember(str(name) for (name,) in found)
+    return cap
 
 
 def confine(store: Store, folders: Sequence[Path]) -> None:

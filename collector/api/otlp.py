@@ -29,7 +29,7 @@ from collector.receivers.metrics import DecodedMetrics
 from collector.receivers.otlp_json import parse_json
 from collector.receivers.traces import decode_traces, parse_spans
 from collector.security.tokens import INGEST
-from collector.store.batch import Batch
+from collector.store.batch import Batch, HalfBatch
 from signals.errors import PayloadError, SloscopeError
 from signals.records import Scrape
 
@@ -81,7 +81,7 @@ async def traces(request: Request, parts: Parts) -> Response:
     decoded = await asyncio.to_thread(
         lambda: decode_traces(parse(body, kind, parse_spans, ExportTraceServiceRequest), peer)
     )
-    await commit(parts, "traces", decoded.batches, decoded.rejected)
+    await commit(parts, "traces", [*_capped(parts, decoded.batches), *decoded.starts], decoded.rejected)
     answer = ExportTraceServiceResponse()
     if decoded.rejected:
         answer.partial_success.rejected_spans = decoded.rejected
@@ -102,7 +102,7 @@ async def logs(request: Request, parts: Parts) -> Response:
     )
     if decoded.ignored:
         parts.counters.add("ignored", decoded.ignored, signal="logs")
-    await commit(parts, "logs", decoded.batches)
+    await commit(parts, "logs", _capped(parts, decoded.batches))
     return reply(ExportLogsServiceResponse(), kind)
 
 
@@ -114,6 +114,19 @@ async def commit(parts: Services, signal: str, batches: Sequence[Batch], rejecte
     parts.counters.add("batches", sum(stored), signal=signal, outcome="stored")
     parts.counters.add("batches", len(stored) - sum(stored), signal=signal, outcome="repeated")
     return stored
+
+
+def _capped(parts: Services, batches: Sequence[Batch]) -> list[Batch]:
+    """Return the batches with tenants beyond the limit folded into one, which is counted."""
+    found: list[Batch] = []
+    for batch in batches:
+        if isinstance(batch, HalfBatch):
+            batch, folded = parts.tenants.fold(batch)
+            if folded:
+                example = f"more than {parts.tenants.limit} tenants: further ones are stored as other"
+                parts.note_quality("tenant_folded", batch.identity.agent, example, folded)
+        found.append(batch)
+    return found
 
 
 def content_type(request: Request) -> str:

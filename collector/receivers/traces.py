@@ -12,7 +12,8 @@ from opentelemetry.proto.common.v1.common_pb2 import AnyValue, KeyValue
 from opentelemetry.proto.trace.v1.trace_pb2 import ResourceSpans
 from opentelemetry.proto.trace.v1.trace_pb2 import Span as OtlpSpan
 
-from collector.store.batch import HalfBatch
+from collector.receivers.startup import startup_batch
+from collector.store.batch import HalfBatch, TableBatch
 from signals import wire
 from signals.dialects import registry
 from signals.errors import PayloadError
@@ -33,11 +34,12 @@ class DecodedSpans:
 
 @dataclass(slots=True)
 class DecodedTraces:
-    """The batches of one request, and what had to be refused: spans, and why the first of them."""
+    """Halves and phases of starts in one request, and what had to be refused: spans, and why the first of them."""
 
     batches: list[HalfBatch] = field(default_factory=list)
     rejected: int = 0
     why: str | None = None
+    starts: list[TableBatch] = field(default_factory=list)
 
 
 def parse_spans(body: bytes) -> ExportTraceServiceRequest:
@@ -64,6 +66,9 @@ def decode_traces(message: ExportTraceServiceRequest, peer: str) -> DecodedTrace
         decoded.why = decoded.why or found.why
         if found.batch.halves or found.batch.empty:
             decoded.batches.append(found.batch)
+        start = startup_batch(found.batch.identity, found.spans)
+        if start is not None:
+            decoded.starts.append(start)
     return decoded
 
 
