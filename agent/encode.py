@@ -28,6 +28,8 @@ MONOTONIC = tag(3, VARINT) + varint(1)
 TIME, START = 0, 1
 #: A catalog of layouts larger than this is thrown away and learned anew.
 MAX_PATTERNS = 512
+#: Rows hold texts that come and go, such as why clocks are held down.
+MAX_ROW_PATTERNS = 32
 
 #: Types of text columns: a text, or a list of words.
 WORDS = (str, tuple, list)
@@ -56,6 +58,7 @@ class Encoder:
     """Encodes batches; remembers the pattern of each shape of scrape."""
 
     _patterns: dict[tuple[object, ...], Pattern] = field(default_factory=dict)
+    _rows: dict[tuple[object, ...], Pattern] = field(default_factory=dict)
     _attributes: dict[tuple[object, ...], bytes] = field(default_factory=dict)
 
     def scrape(self, scrape: Scrape) -> Batch:
@@ -74,11 +77,11 @@ class Encoder:
                 values.append(1.0)
                 values += numbers.values()
         key = tuple(shape)
-        pattern = self._patterns.get(key)
+        pattern = self._rows.get(key)
         if pattern is None:
-            if len(self._patterns) >= MAX_PATTERNS:
-                self._patterns.clear()
-            pattern = self._patterns[key] = _rows_pattern(batch.rows)
+            if len(self._rows) >= MAX_ROW_PATTERNS:
+                self._rows.clear()
+            pattern = self._rows[key] = _rows_pattern(batch.rows)
         attributes = {**identity_attributes(batch.identity), wire.HOST: batch.host}
         return Batch(key_values(1, attributes), pattern.fill(values))
 
