@@ -8,6 +8,7 @@ from pathlib import Path
 
 import duckdb
 
+from collector.store.archive import archive_folders
 from collector.store.migrate import require_newest
 from signals.errors import StoreError
 
@@ -34,7 +35,7 @@ def open_writable(path: Path | None, memory_limit: str | None, threads: int | No
 
 @contextmanager
 def open_readonly(path: Path, *, guarded: bool = False) -> Iterator[duckdb.DuckDBPyConnection]:
-    """Open an existing file for reading; `guarded` also closes the outside world and locks the settings."""
+    """Open an existing file for reading; `guarded` also closes all but the archive and locks the settings."""
     if not path.is_file():
         raise StoreError(f"{path}: no such store; `sloscope import --db {path} ...` makes one")
     try:
@@ -45,6 +46,7 @@ def open_readonly(path: Path, *, guarded: bool = False) -> Iterator[duckdb.DuckD
         connection.execute("set TimeZone = 'UTC'")
         require_newest(connection, path)
         if guarded:
+            connection.execute("set allowed_directories = $folders", {"folders": archive_folders(connection)})
             connection.execute("set enable_external_access = false")
             connection.execute("set lock_configuration = true")
         yield connection
