@@ -7,6 +7,7 @@ from collector.jobs.alerting import AlertSender
 from collector.jobs.decisions import DecisionKeeper
 from collector.jobs.incidents import keep_incidents
 from collector.jobs.objectives import ObjectiveCounter
+from collector.jobs.prices import PriceKeeper
 from collector.jobs.scheduler import Job, Scheduler
 from collector.jobs.upkeep import Upkeep
 
@@ -31,6 +32,7 @@ def build_scheduler(parts: Services) -> Scheduler:
             Job("alerts", 15.0, alerts.run),
             Job("objective_counts", 60.0, counter.run),
             Job("incidents", 60.0, incidents),
+            Job("prices", 60.0, PriceKeeper(parts).run),
             Job("upkeep", 3_600.0, upkeep.run),
         )
     )

@@ -404,3 +404,12 @@ create table stored.progress (
     name VARCHAR primary key,
     value BIGINT not null
 );
+
+create table stored.prices (
+    pool VARCHAR,
+    model VARCHAR,
+    gpu_type VARCHAR,
+    gpus_per_instance INTEGER,
+    usd_per_gpu_hour DOUBLE not null,
+    since TIMESTAMPTZ
+);

@@ -110,3 +110,49 @@ select
 from requests
 where source = 'joined'
 group by all;
+
+create view cost_per_mtoken as
+with hours as (
+    select
+        time_bucket(interval 1 hour, s.ts) as ts,
+        s.model, s.instance,
+        any_value(s.pool) as pool,
+        sum(s.interval_seconds) / 3600 as hours,
+        sum(s.prompt_tokens) as prompt_tokens,
+        sum(s.generation_tokens) as generation_tokens
+    from engine_samples as s
+    where s.model is not null and s.interval_seconds is not null
+    group by 1, 2, 3
+),
+gpus as (
+    select instance, max(gpu_count) as gpu_count, max(gpu_type) as gpu_type
+    from instances
+    group by instance
+),
+priced as (
+    select
+        h.ts, h.model, h.instance, h.hours, h.prompt_tokens, h.generation_tokens,
+        coalesce(g.gpu_count, p.gpus_per_instance, 1) as gpus,
+        p.usd_per_gpu_hour
+    from hours as h
+    left join gpus as g on g.instance = h.instance
+    left join stored.prices as p on
+        (p.pool is null or p.pool = h.pool or (h.pool is null and p.model = h.model))
+        and (p.model is null or p.model = h.model)
+        and (p.gpu_type is null or g.gpu_type is null or p.gpu_type = g.gpu_type)
+        and (p.since is null or p.since <= h.ts)
+    qualify row_number() over (
+        partition by h.ts, h.model, h.instance order by p.since desc nulls last, p.pool nulls last
+    ) = 1
+)
+select
+    ts, model,
+    sum(hours * gpus) as gpu_hours,
+    sum(hours * gpus * usd_per_gpu_hour) as usd,
+    sum(prompt_tokens) as prompt_tokens,
+    sum(generation_tokens) as output_tokens,
+    sum(hours * gpus * usd_per_gpu_hour) / nullif(sum(generation_tokens), 0) * 1e6 as usd_per_million_output_tokens,
+    sum(hours * gpus * usd_per_gpu_hour) / nullif(sum(prompt_tokens + generation_tokens), 0) * 1e6
+        as usd_per_million_tokens
+from priced
+group by ts, model;

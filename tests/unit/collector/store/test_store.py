@@ -290,7 +290,7 @@ def test_someone_elses_database_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "theirs.duckdb"
     with duckdb.connect(str(path)) as connection:
         connection.execute("create table accounts (id integer)")
-    with pytest.raises(StoreError, match="not a sloscope store: it holds main.accounts"):
+    with pytest.raises(StoreError, match=r"not a sloscope store: it holds main\.accounts"):
         Store.open(path)
 
 
@@ -313,6 +313,7 @@ def test_an_older_schema_is_named_and_upgraded_only_on_request(tmp_path: Path) -
             "coverage",
             "data_quality",
             "token_reconciliation",
+            "cost_per_mtoken",
         ):
             connection.execute(f"drop view {view}")
         views = connection.execute("select view_name from duckdb_views() where not internal").fetchall()
