@@ -11,7 +11,7 @@ from analytics.rootcause import Change, compare, overdispersion, scan, spikes
 from analytics.rootcause.baseline import Baseline, baseline_for
 from analytics.rootcause.leaves import FloatArray, IntArray
 from analytics.rootcause.spike import SMALLEST_RATIO, SMALLEST_TOKEN_RATIO
-from analytics.rootcause.timeline import Timeline, calm_steps, step_for, threshold_of, timeline_of
+from analytics.rootcause.timeline import SMALLEST_BASELINE, Timeline, calm_steps, step_for, threshold_of, timeline_of
 from collector.store.reader import Reader
 
 #: Metric names that can be explained, and the scraped histogram that stands in where no request tells the metric.
@@ -135,7 +135,13 @@ def _searched(
     bounds = None
     if within is not None:
         bounds = max(within[0] - timeline.first, 0), min(within[1] - timeline.first, len(total))
-    found = spikes(total, bad, dispersion, bounds, _smallest(timeline))
+    # A record that begins slow has nothing before it to have risen from.
+    told = np.cumsum(total)
+    found = [
+        spike
+        for spike in spikes(total, bad, dispersion, bounds, _smallest(timeline))
+        if spike.first > 0 and told[spike.first - 1] >= SMALLEST_BASELINE
+    ]
     if around is None:
         spike = found[0] if found else None
         middle = timeline.last - 1

@@ -74,7 +74,7 @@ def test_the_same_time_yesterday_joins_the_baseline_where_it_is_stored() -> None
     connection = story.store()
     connection.execute(
         "insert into requests by name select ts - interval 1 day as ts, request_id || '-y' as request_id, model, "
-        "instance, ttft_seconds / 60 as ttft_seconds, status, source from requests"
+        "instance, ttft_seconds / 200 as ttft_seconds, status, source from requests"
     )
     answer = explain(DuckReader(connection), END, model=MODEL, start=ONSET, end=END)
     baseline = answer["baseline"]
