@@ -115,7 +115,8 @@ class GpuWatch:
         for index, worker in sorted(self.workers.items()):
             found = worker.rows(self.config.hung_seconds)
             for row in found:
-                instance = self.owner(str(row["gpu"]), worker.pids)
+                mig = str(row["mig"]) if "mig" in row else None
+                instance = self.owner(mig or str(row["gpu"]), worker.pids.get(mig, ()))
                 rows.append({**row, "instance": instance} if instance else row)
                 gpm = row.get("gpm_state")
                 if isinstance(gpm, str):

@@ -31,7 +31,10 @@ class _Part:
 
 @dataclass(slots=True)
 class GpuWorker:
-    """One GPU by index. `told` hears (gpu, kind, code) of events; `measured` hears (gpu, lag, seconds) of each tick."""
+    """One GPU by index; `pids` are the processes on it and on each of its MIG instances.
+
+    `told` hears (gpu, kind, code) of events; `measured` hears (gpu, lag, seconds) of each tick.
+    """
 
     driver: Driver
     index: int
@@ -43,7 +46,7 @@ class GpuWorker:
     stopping: threading.Event = field(default_factory=threading.Event)
     uuid: str = ""
     name: str | None = None
-    pids: tuple[int, ...] = ()
+    pids: dict[str | None, tuple[int, ...]] = field(default_factory=dict)
     beat: float = 0.0
     state: str = OK
     ticks: int = 0
@@ -116,7 +119,7 @@ class GpuWorker:
             ]
             with self._lock:
                 self._parts = parts
-        self.pids = tuple(pid for found in wanted for pid in found.processes())
+        self.pids = {found.mig: tuple(found.processes()) for found in wanted}
 
     def _tick(self, now: float) -> None:
         self.ticks += 1

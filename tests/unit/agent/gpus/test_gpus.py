@@ -338,6 +338,22 @@ def test_the_watch_writes_rows_with_their_owner_and_tells_losses_and_returns(
     rig.watch.stop()
 
 
+def test_mig_instances_have_owners_of_their_own(
+    library: CDLL, state: StubState, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    state.set({"count": 1, "gpu.0.mig": 2, "gpu.0.mig.1.processes": 1, "gpu.0.mig.1.process.0": 4242})
+    rig = Watched(driver_of(library, monkeypatch))
+    rig.watch.look()
+    until(lambda: rig.watch.workers[0].ticks > 1)
+    rig.watch.emit()
+    assert [(row.get("mig"), row.get("instance")) for row in rig.samples()] == [
+        (None, None),
+        ("MIG-00000000-0000", None),
+        ("MIG-00000000-0001", "vllm-0"),
+    ]
+    rig.watch.stop()
+
+
 def test_a_replaced_driver_asks_for_a_new_start(
     library: CDLL, state: StubState, monkeypatch: pytest.MonkeyPatch
 ) -> None:
