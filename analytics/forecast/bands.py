@@ -89,9 +89,12 @@ def residuals(past: FloatArray, calibration: Calibration, history: History) -> F
     return found
 
 
-def calibrate(residual: FloatArray, calibration: Calibration, history: History, origin: int) -> Bands:
-    """Return the bands that were known at `origin`."""
+def calibrate(
+    residual: FloatArray, calibration: Calibration, history: History, origin: int, places: IntArray | None = None
+) -> Bands:
+    """Return the bands that were known at `origin`, of all leads or of those at `places` only."""
     leads, origins = calibration.leads, calibration.origins
+    wanted = np.arange(len(leads)) if places is None else places
     # What was said when the history was young is no measure of what is said now.
     young = YOUNG_DAYS * history.day if origin > 2 * YOUNG_DAYS * history.day else 0
     first = np.searchsorted(origins, max(young, origin - WINDOW_DAYS * history.day))
@@ -99,19 +102,19 @@ def calibrate(residual: FloatArray, calibration: Calibration, history: History, 
     # A forecast that had not come true at `origin` says nothing yet.
     told = np.where(np.arange(first, len(origins))[:, None] < known[None, :], residual[first:], np.nan)
     prior = _prior(leads * history.step_seconds)
-    offsets = np.empty_like(prior)
+    offsets = prior[wanted]
     outer = (LEVELS <= 0.05) | (LEVELS >= 0.95)
-    for place, lead in enumerate(leads):
-        distance = np.abs(np.log(leads / lead))
+    for row, place in enumerate(wanted):
+        distance = np.abs(np.log(leads / leads[place]))
         days = (np.isfinite(told[:, place]).sum() * calibration.spacing * history.step_seconds) / DAY_SECONDS
         inner = _quantiles(told[:, distance <= np.log(NEAR_FACTOR)], days)
         tails = _quantiles(told[:, distance <= np.log(FAR_FACTOR)], days)
         trust = days / (days + PRIOR_DAYS)
-        offsets[place] = trust * np.where(outer, tails, inner) + (1 - trust) * prior[place]
+        offsets[row] = trust * np.where(outer, tails, inner) + (1 - trust) * prior[place]
     offsets[:, LEVELS == 0.5] = 0.0  # the point is the median; moving it to the residuals' median made errors larger
     offsets[:, LEVELS < 0.5] = np.minimum(offsets[:, LEVELS < 0.5], 0.0)
     offsets[:, LEVELS > 0.5] = np.maximum(offsets[:, LEVELS > 0.5], 0.0)
-    return Bands(leads, offsets)
+    return Bands(leads[wanted], offsets)
 
 
 def _quantiles(told: FloatArray, days: float) -> FloatArray:

@@ -9,8 +9,8 @@ import numpy as np
 from analytics.forecast.history import DAY_SECONDS, FloatArray, History, IntArray
 from analytics.forecast.member import targets
 
-#: Days of origins: bands want a fortnight, a third week steadies the parameters.
-DAYS = 21
+#: Days of origins: bands want a fortnight, and a forecast a day ahead comes true a day later.
+DAYS = 16
 #: Seconds between origins, at least one step.
 EVERY_SECONDS = 1800
 #: Leads in seconds on which weights, parameters and bands are learnt; between them they are interpolated.
