@@ -29,7 +29,7 @@ from collector.receivers.metrics import DecodedMetrics
 from collector.receivers.otlp_json import parse_json
 from collector.receivers.traces import decode_traces, parse_spans
 from collector.security.tokens import INGEST
-from collector.store.batch import Batch, HalfBatch
+from collector.store.batch import Batch, ColumnBatch, HalfBatch
 from signals.errors import PayloadError, SloscopeError
 from signals.records import Scrape
 
@@ -56,6 +56,9 @@ async def metrics(request: Request, parts: Parts) -> Response:
     decoded = await asyncio.to_thread(decode)
     if decoded.ignored:
         parts.counters.add("ignored", decoded.ignored, signal="metrics")
+    skew = parts.skews.fault(_sender(decoded, peer), decoded.sent_at_ns, parts.clock())
+    if skew is not None:
+        parts.note_quality("clock_skew", _sender(decoded, peer), skew)
     try:
         await commit(parts, "metrics", decoded.batches, decoded.rejected)
     except SloscopeError:
@@ -114,6 +117,13 @@ async def commit(parts: Services, signal: str, batches: Sequence[Batch], rejecte
     parts.counters.add("batches", sum(stored), signal=signal, outcome="stored")
     parts.counters.add("batches", len(stored) - sum(stored), signal=signal, outcome="repeated")
     return stored
+
+
+def _sender(decoded: DecodedMetrics, peer: str) -> str:
+    """Return the agent behind a request, else the address of the other end."""
+    for batch in decoded.batches:
+        return batch.sources[0].agent if isinstance(batch, ColumnBatch) else batch.identity.agent
+    return peer
 
 
 def _capped(parts: Services, batches: Sequence[Batch]) -> list[Batch]:

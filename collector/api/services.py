@@ -16,6 +16,7 @@ from collector.api.pins import PinBoard
 from collector.config import CollectorConfig
 from collector.receivers.assembly import Assembly
 from collector.receivers.metrics import MetricsReceiver
+from collector.receivers.skew import SkewWatch
 from collector.receivers.tenants import TenantCap
 from collector.security.audit import AuditLog
 from collector.security.rates import RateLimit
@@ -43,6 +44,7 @@ class Services:
     counters: Counters = field(default_factory=Counters)
     metrics: MetricsReceiver = field(default_factory=MetricsReceiver)
     assembly: Assembly = field(default_factory=Assembly)
+    skews: SkewWatch = field(default_factory=SkewWatch)
     tenants: TenantCap = field(default_factory=lambda: TenantCap(1_000))
     #: Text that jobs add to /metrics, by job.
     published: dict[str, str] = field(default_factory=dict)

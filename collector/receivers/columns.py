@@ -19,7 +19,7 @@ from opentelemetry.proto.metrics.v1.metrics_pb2 import ResourceMetrics
 from collector.receivers.checks import FIRST_NS, LAST_NS, MAX_COUNT
 from collector.receivers.decode import decode_resource
 from collector.receivers.layout import Layout, Part, UnlearnableError, learn, parts_of
-from collector.receivers.sources import Sources
+from collector.receivers.sources import Sources, sent_at
 from collector.store.batch import ColumnBatch, ColumnGroup, Source
 from signals.errors import InputError, PayloadError
 from signals.readings import HistogramIncrement, Increments
@@ -40,6 +40,7 @@ class Split:
     batches: list[ColumnBatch] = field(default_factory=list)
     others: list[Part] = field(default_factory=list)
     fast: int = 0
+    sent_at_ns: int | None = None
 
 
 class ColumnDecoder:
@@ -55,7 +56,10 @@ class ColumnDecoder:
         """Return the columns of an export body. PayloadError when it is no protobuf message."""
         split = Split()
         waiting: dict[int, list[tuple[Source, int, int, int]]] = {}
-        for resource, resource_end, rest, end in parts_of(body):
+        parts = parts_of(body)
+        if parts:
+            split.sent_at_ns = sent_at(body[parts[0][0] : parts[0][1]])
+        for resource, resource_end, rest, end in parts:
             known = self._sources.of(body[resource:resource_end]) if resource_end > resource else None
             if known is None or known[0].state not in {"ok", "frozen"} or known[0].last_groups:
                 split.others.append((resource, resource_end, rest, end))

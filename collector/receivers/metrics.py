@@ -31,6 +31,7 @@ class DecodedMetrics:
     rejected: int = 0
     why: InputError | None = None
     ignored: int = 0
+    sent_at_ns: int | None = None
 
     def refuse(self, points: int, why: InputError) -> None:
         self.rejected += points
@@ -50,7 +51,7 @@ class MetricsReceiver:
         """Return the batches of a protobuf body: by layouts where they fit, else as `decode`; PayloadError if none."""
         with self._lock:
             split = self._columns.decode(body)
-        decoded = DecodedMetrics(list(split.batches))
+        decoded = DecodedMetrics(list(split.batches), sent_at_ns=split.sent_at_ns)
         for part in split.others:
             try:
                 self._read(message_at(body, part), peer, decoded)

@@ -59,6 +59,12 @@ class Sources:
         return found, int(sequence[2])
 
 
+def sent_at(resource: bytes) -> int | None:
+    """Return when an agent says that it sent a message, in nanoseconds of its own clock."""
+    found = _text_at(resource, _SENT_AT)
+    return int(found[2]) if found is not None and found[2].isdigit() and len(found[2]) <= 19 else None
+
+
 def _text_at(resource: bytes, head: bytes) -> tuple[int, int, bytes] | None:
     """Return (begin, end, text) of the KeyValue with this head; None when it is not there or not in the short form."""
     place = resource.find(head)

@@ -17,7 +17,7 @@ from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsSer
 from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
-from agent.encode import encode_scrape
+from agent.encode import Encoder, encode_scrape, seal
 from collector.api.services import Services
 from collector.receivers.remote_write import _REQUEST
 from tests.support.collector import JSON, PROTOBUF, running
@@ -220,3 +220,14 @@ def test_numbers_that_are_none_are_missing(collector: tuple[TestClient, Services
     message = ExportMetricsServiceRequest(resource_metrics=[encode_scrape(busy(1, running=float("nan")))])
     assert client.post("/v1/metrics", content=message.SerializeToString(), headers=PROTOBUF).status_code == 200
     assert count(parts, "select count(*) from engine_samples where running is null and queue_depth = 1") == 1
+
+
+def test_a_clock_that_is_an_hour_off_is_stored_and_noted(collector: tuple[TestClient, Services]) -> None:
+    client, parts = collector
+    encoder = Encoder()
+    for sequence in (1, 2):
+        body = seal([encoder.scrape(busy(sequence))], T0 - 3_600 * S)
+        assert client.post("/v1/metrics", content=body, headers=PROTOBUF).status_code == 200
+    parts.writer.submit([busy(3)]).result(60)
+    assert count(parts, "select count(*) from engine_samples") == 3
+    assert count(parts, "select sum(count) from data_quality where kind = 'clock_skew' and source = 'agent'") == 1
