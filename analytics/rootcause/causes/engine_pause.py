@@ -39,7 +39,7 @@ def weigh(scene: Scene) -> Finding:
     jerky = rose(uneven, 1.05, 1.5)
     stood = max(
         ramp(still.rise, 0.05, 0.2) or 0.0 if still else 0.0,
-        min(ramp(longer, 0.5, 4) or 0.0, _queueless(scene, name)),
+        min(max(ramp(longer, 0.5, 4) or 0.0, rose(uneven, 1.15, 1.6) or 0.0), _queueless(scene, name)),
         (rose(collected, 1.5, 3.0) or 0.0) * 0.9,
     )
     gap = told(silence.gap, "longest silence between tokens, seconds") if silence else None
