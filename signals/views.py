@@ -5,50 +5,15 @@ Types are DuckDB's. A column may hold NULL unless `required`; missing is NULL, n
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from signals.schema import View, columns
 
-__all__ = ["VIEWS", "Column", "View"]
-
-
-@dataclass(frozen=True, slots=True)
-class Column:
-    """One column: `required` means never NULL in the store; `needed` means that an import must bring it."""
-
-    name: str
-    type: str
-    help: str = ""
-    required: bool = False
-    needed: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class View:
-    """One public view; `importable` views are also the import format (file stem = view name)."""
-
-    name: str
-    help: str
-    columns: tuple[Column, ...]
-    importable: bool = True
-
-    def column_names(self) -> tuple[str, ...]:
-        return tuple(column.name for column in self.columns)
-
-
-def _columns(text: str) -> tuple[Column, ...]:
-    """Read `name TYPE flags : help` lines; `!` = never NULL, `*` = an import must bring it."""
-    found = []
-    for line in text.strip().splitlines():
-        head, _, note = line.partition(":")
-        words = head.split()
-        flags = words[2] if len(words) > 2 else ""
-        found.append(Column(words[0], words[1], note.strip(), "!" in flags, "*" in flags))
-    return tuple(found)
+__all__ = ["VIEWS"]
 
 
 REQUESTS = View(
     "requests",
     "One row per request, joined from its gateway and engine halves.",
-    _columns("""
+    columns("""
 ts TIMESTAMPTZ !* : arrival
 first_token_at TIMESTAMPTZ : first output token
 finished_at TIMESTAMPTZ : last output token or failure
@@ -98,7 +63,7 @@ source VARCHAR ! : gateway, engine, joined, log or import
 ARRIVALS = View(
     "arrivals",
     "Arrivals alone, as public traces have them; for replay and planning.",
-    _columns("""
+    columns("""
 ts TIMESTAMPTZ !* : arrival
 model VARCHAR *
 tenant VARCHAR
@@ -112,7 +77,7 @@ prefix_hashes BIGINT[]
 ENGINE_SAMPLES = View(
     "engine_samples",
     "One scrape of one instance and model: gauges as read, counters as the increment over interval_seconds.",
-    _columns("""
+    columns("""
 ts TIMESTAMPTZ !* : time of the scrape
 interval_seconds DOUBLE : since the previous good scrape; NULL for the first
 instance VARCHAR !*
@@ -158,7 +123,7 @@ kv_transfer_seconds DOUBLE
 ENGINE_BINS = View(
     "engine_bins",
     "Scraped histograms: observations per interval between the engine's own edges.",
-    _columns("""
+    columns("""
 ts TIMESTAMPTZ !*
 interval_seconds DOUBLE *
 instance VARCHAR !*
@@ -173,7 +138,7 @@ count BIGINT !*
 LATENCY_BINS = View(
     "latency_bins",
     "Request latencies in logarithmic bins (signals.bins), merged by adding counts.",
-    _columns("""
+    columns("""
 ts TIMESTAMPTZ !*
 step_seconds INTEGER ! : 60, 300 or 3600
 metric VARCHAR ! : ttft_seconds by first token; tpot_seconds, e2e_seconds, ... by finish
@@ -192,7 +157,7 @@ count BIGINT ! : signed
 INSTANCE_BINS = View(
     "instance_bins",
     "Request latencies in logarithmic bins by instance.",
-    _columns("""
+    columns("""
 ts TIMESTAMPTZ !*
 step_seconds INTEGER !
 metric VARCHAR !
@@ -207,7 +172,7 @@ count BIGINT !
 GPU_SAMPLES = View(
     "gpu_samples",
     "One GPU over 5 s: the mean of its ticks, and the maximum where named.",
-    _columns("""
+    columns("""
 ts TIMESTAMPTZ !*
 host VARCHAR !*
 gpu VARCHAR !* : uuid
@@ -245,7 +210,7 @@ gpm_state VARCHAR : supported, unsupported, no_permission or error
 GPU_EVENTS = View(
     "gpu_events",
     "XID errors, GPUs lost and back, driver upgrades.",
-    _columns("""
+    columns("""
 ts TIMESTAMPTZ !*
 host VARCHAR !*
 gpu VARCHAR !*
@@ -257,7 +222,7 @@ code BIGINT
 HOST_SAMPLES = View(
     "host_samples",
     "One host over 5 s.",
-    _columns("""
+    columns("""
 ts TIMESTAMPTZ !*
 host VARCHAR !*
 cpu_ratio DOUBLE
@@ -278,7 +243,7 @@ disk_read_bytes_per_second DOUBLE
 SIGNAL_SAMPLES = View(
     "signal_samples",
     "Every canonical signal that has no column elsewhere; counters as increments.",
-    _columns("""
+    columns("""
 ts TIMESTAMPTZ !*
 instance VARCHAR
 model VARCHAR
@@ -293,7 +258,7 @@ value DOUBLE *
 INSTANCES = View(
     "instances",
     "One life of one instance, from start to stop.",
-    _columns("""
+    columns("""
 instance VARCHAR !*
 pool VARCHAR
 model VARCHAR *
@@ -319,7 +284,7 @@ config MAP(VARCHAR,VARCHAR)
 INSTANCE_ALIASES = View(
     "instance_aliases",
     "Other names of an instance (service.instance.id, worker ids, pod names).",
-    _columns("""
+    columns("""
 alias VARCHAR !*
 instance VARCHAR !*
 """),
@@ -328,7 +293,7 @@ instance VARCHAR !*
 CHANGES = View(
     "changes",
     "What people and controllers did: releases, configuration, scaling, routing, faults, notes.",
-    _columns("""
+    columns("""
 ts TIMESTAMPTZ !*
 kind VARCHAR !* : release, config, scale, routing, traffic, fault or note
 model VARCHAR
@@ -346,7 +311,7 @@ external_id VARCHAR
 OBJECTIVE_COUNTS = View(
     "objective_counts",
     "Good and bad events of each objective by minute.",
-    _columns("""
+    columns("""
 ts TIMESTAMPTZ !* : minute
 objective VARCHAR !*
 revision INTEGER !
@@ -368,7 +333,7 @@ exact BOOLEAN ! : counted from requests, not estimated from edges
 RECOMMENDATIONS = View(
     "recommendations",
     "Every scaling decision with its reasons, graded later.",
-    _columns("""
+    columns("""
 ts TIMESTAMPTZ !*
 pool VARCHAR !*
 model VARCHAR
@@ -389,7 +354,7 @@ grade VARCHAR : given once the horizon has passed
 INCIDENTS = View(
     "incidents",
     "Spikes found by the incident job, de-duplicated; people add their verdict.",
-    _columns("""
+    columns("""
 incident VARCHAR !*
 model VARCHAR
 metric VARCHAR

@@ -28,12 +28,13 @@ def with_day_curve(reader: Reader, state: PoolState, now: datetime, seen_since: 
     rows = Roster([state.pool]).rows(series).get(0)
     if rows is None:
         return state
-    first = np.datetime64(since.replace(tzinfo=None), "us")
-    origin = series["step"][rows].min() if len(rows) else first
-    count = int((np.datetime64(now.replace(tzinfo=None), "us") - origin) / np.timedelta64(STEP_SECONDS, "s"))
-    times = origin + np.arange(count) * np.timedelta64(STEP_SECONDS, "s")
+    stamps = series["step"].astype("datetime64[us]").astype(np.int64)[rows]
+    step = STEP_SECONDS * 1_000_000
+    origin = int(stamps.min()) if len(rows) else round(since.timestamp() * 1e6)
+    count = (round(now.timestamp() * 1e6) - origin) // step
+    times = (origin + np.arange(count) * step).astype("datetime64[us]")
     values = np.full(count, np.nan)
-    places = ((series["step"][rows] - origin) / np.timedelta64(STEP_SECONDS, "s")).astype(np.int64)
+    places = (stamps - origin) // step
     fine = places < count
     values[places[fine]] = np.asarray(series["rate"][rows], dtype=np.float64)[fine]
     stay = max(state.settings.calm_seconds, 2 * state.cold_start.p95)

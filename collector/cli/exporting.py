@@ -51,13 +51,13 @@ def grafana(objectives: Path | None, folder: Path) -> None:
 @option("--check", "checked", type=click.Path(path_type=Path, exists=True), help="lint KEDA and HPA manifests instead")
 def keda(url: str, pools: Path | None, checked: Path | None) -> None:
     """Print a ScaledObject for each pool, or check manifests. Example: sloscope export keda --check deploy/keda"""
-    from analytics.scaling import keda_lint
-
     if checked is not None:
+        from analytics.scaling.keda_lint import lint
+
         faults = [
             f"{path}: {fault}"
             for path in ([checked] if checked.is_file() else sorted(checked.rglob("*.yaml")))
-            for fault in keda_lint.lint(path.read_text(encoding="utf-8"))
+            for fault in lint(path.read_text(encoding="utf-8"))
         ]
         for fault in faults:
             click.echo(fault)
@@ -67,9 +67,10 @@ def keda(url: str, pools: Path | None, checked: Path | None) -> None:
         return
     if pools is None:
         raise ConfigError("--pools FILE is needed: manifests name a deployment for each pool")
+    from analytics.scaling.manifests import manifests
     from collector.answers.pools import load_pools
 
-    click.echo(keda_lint.manifests(load_pools(pools), url), nl=False)
+    click.echo(manifests(load_pools(pools), url), nl=False)
 
 
 def _objectives(folder: Path | None):  # type: ignore[no-untyped-def]  # the type would import analytics at start

@@ -53,7 +53,7 @@ class AlertSender:
         this_round = advance_alerts(self.book, alerts, now, silences=self._silences())
         self.last = this_round
         faults = self._send(this_round, now)
-        self.book = this_round.book
+        self.book = _undelivered(self.book, this_round) if faults else this_round.book
         if faults:
             raise UnreachableError("; ".join(faults))
 
@@ -97,6 +97,12 @@ class AlertSender:
             for body in webhook_payloads(found, now):
                 faults += _post(url, body)
         return faults
+
+
+def _undelivered(before: AlertBook, found: AlertRound) -> AlertBook:
+    """Return the book after a round that a receiver did not take: what it missed will be said, or resolved, again."""
+    resolved = {alert.key: alert for alert in found.resolved}
+    return AlertBook({**resolved, **found.book.open}, dict(before.said_at))
 
 
 def _webhooks(path: str) -> list[str]:

@@ -18,7 +18,7 @@ class PriceKeeper:
 
     def run(self) -> None:
         """Read the configured pools and store their prices."""
-        rows = [
+        rows: list[dict[str, object]] = [
             {
                 "pool": pool.name,
                 "model": pool.model,

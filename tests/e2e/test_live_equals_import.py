@@ -42,7 +42,7 @@ class Pages:
                 self.end_headers()
                 self.wfile.write(body)
 
-            def log_message(self, format: str, *args: object) -> None:
+            def log_message(self, *_: object) -> None:
                 """Say nothing."""
 
         self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
@@ -64,7 +64,8 @@ def rows(database: Path, table: str, limit: int) -> list[tuple[object, ...]]:
     with duckdb.connect(str(database), read_only=True) as connection:
         columns = [row[0] for row in connection.execute(f"describe {table}").fetchall() if row[0] not in IGNORED]
         listed = ", ".join(f'"{name}"' for name in columns)
-        times = f"select ts, row_number() over (order by ts) as page from (select distinct ts from engine_samples) limit {limit}"
+        distinct = "(select distinct ts from engine_samples)"
+        times = f"select ts, row_number() over (order by ts) as page from {distinct} limit {limit}"
         found = connection.execute(f"select page, {listed} from {table} join ({times}) as t using (ts)").fetchall()
     return sorted(found, key=repr)
 
@@ -89,7 +90,7 @@ def test_the_agent_and_the_importer_store_the_same_rows(tmp_path: Path, processe
     }
     (tmp_path / "agent.yaml").write_text(yaml.safe_dump(config))
     processes.start("collector", [tool("sloscope"), "serve", "--db", str(live), "--port", str(collector_port)])
-    processes.wait_for("collector", lambda: (tmp_path / "live.duckdb.serving").exists())
+    processes.wait_for("collector", (tmp_path / "live.duckdb.serving").exists)
     processes.start("agent", [tool("sloscope-agent"), "run", "--config", str(tmp_path / "agent.yaml")])
     processes.wait_for("the pages", lambda: pages.served >= COUNT)
     processes.stop("agent")

@@ -58,7 +58,10 @@ def test_bins_give_the_same_p99_within_one_per_cent(direct: Path) -> None:
 
 
 def test_counters_add_up_to_the_truth(direct: Path) -> None:
-    query = "select sum(prefix_hit_tokens), sum(finished), sum(first_tokens), sum(preemptions), max(queue_depth) from engine_samples"
+    query = (
+        "select sum(prefix_hit_tokens), sum(finished), sum(first_tokens), sum(preemptions), max(queue_depth) "
+        "from engine_samples"
+    )
     assert ask(direct, query) == [(60_416.0, 350.0, 365.0, 10.0, 103.0)]
 
 
@@ -87,7 +90,10 @@ def test_importing_twice_changes_nothing(direct: Path, tmp_path: Path) -> None:
 def test_the_gateway_names_the_tenant_of_exactly_the_requests_it_answered(gateway: Path) -> None:
     query = "select tenant, count(*) from requests where source = 'joined' group by 1 order by 1"
     assert ask(gateway, query) == [("acme", 39), ("globex", 44)]
-    both = "select count(*) from requests where source = 'joined' and ttft_seconds >= engine_ttft_seconds and e2e_seconds > 0"
+    both = (
+        "select count(*) from requests "
+        "where source = 'joined' and ttft_seconds >= engine_ttft_seconds and e2e_seconds > 0"
+    )
     assert ask(gateway, both) == [(83,)]
     assert ask(gateway, "select count(*) from requests where tenant is not null") == [(155,)]
 
