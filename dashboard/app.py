@@ -7,8 +7,10 @@ from pathlib import Path
 import streamlit as st
 
 PAGES = Path(__file__).parent / "screens"
+#: A file of our own: an emoji or a symbol's name would be fetched from the internet.
+ICON = Path(__file__).parent / "icon.png"
 
-st.set_page_config(page_title="sloscope", page_icon=":material/query_stats:", layout="wide")
+st.set_page_config(page_title="sloscope", page_icon=str(ICON), layout="wide")
 
 
 def page(name: str, title: str, icon: str, *, default: bool = False) -> st.Page:

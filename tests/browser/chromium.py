@@ -69,7 +69,11 @@ def browser(width: int = 1400, height: int = 1000) -> Iterator[Watched]:
         page.on("pageerror", lambda error: watched.errors.append(f"page: {error}"))
         page.on(
             "console",
-            lambda message: watched.errors.append(f"console: {message.text}") if message.type == "error" else None,
+            lambda message: (
+                watched.errors.append(f"console: {message.text} {message.location.get('url', '')}")
+                if message.type == "error"
+                else None
+            ),
         )
         try:
             yield watched
