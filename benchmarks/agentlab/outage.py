@@ -23,7 +23,8 @@ ENGINES = 8
 DISK_MB = 32
 #: 5 s in life.
 INTERVAL_SECONDS = 0.05
-ACCELERATION = 5.0 / INTERVAL_SECONDS
+#: Batches a second in life: each engine, the GPUs and the host every 5 s.
+BATCHES_PER_SECOND = (ENGINES + 2) / 5.0
 
 
 class SmallDisk:
@@ -79,7 +80,7 @@ def bad_hour(make: Callable[[], Rig], seconds: float) -> Outage:
         time.sleep(seconds / 2)
         rig.start_sink()
         began = time.monotonic()
-        waiting = rig.own_metrics()["sloscope_agent_spool_batches"]
+        backlog = waiting = rig.own_metrics()["sloscope_agent_spool_batches"]
         while waiting > ENGINES * 4 and time.monotonic() - began < 120:
             time.sleep(0.1)
             waiting = rig.own_metrics()["sloscope_agent_spool_batches"]
@@ -91,7 +92,7 @@ def bad_hour(make: Callable[[], Rig], seconds: float) -> Outage:
         while rig.own_metrics()["sloscope_agent_spool_batches"] and time.monotonic() - began < 150:
             time.sleep(0.1)
         last.end(signal.SIGTERM)
-        return _account(rig, seconds, drained, stopped, disk)
+        return _account(rig, backlog, drained, stopped, disk)
     finally:
         rig.close()
         disk.close()
@@ -132,7 +133,7 @@ def _on_disk(path: Path) -> int:
         spool.close()
 
 
-def _account(rig: Rig, seconds: float, drained: float, stopped: float, disk: SmallDisk) -> Outage:
+def _account(rig: Rig, backlog: float, drained: float, stopped: float, disk: SmallDisk) -> Outage:
     books, served = rig.books(), rig.served()
     epochs = books["epochs"]
     missing = sum(int(row[2]) - int(row[1]) for row in epochs)  # type: ignore[index]  # rows of (epoch, count, last)
@@ -146,7 +147,7 @@ def _account(rig: Rig, seconds: float, drained: float, stopped: float, disk: Sma
         missing,
         int(books["counts"].get("resent", 0)),  # type: ignore[arg-type]
         error,
-        seconds * ACCELERATION / drained,
+        backlog / BATCHES_PER_SECOND / drained,
         drained,
         stopped,
         disk.mounted,
