@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import fields
+from operator import attrgetter
 
 import duckdb
 import pyarrow as pa
@@ -32,17 +34,24 @@ def _type(name: str) -> pa.DataType:
 _SCHEMA = pa.schema([(name, _type(name)) for name in COLUMNS])
 
 
-def halves_table(halves: tuple[RequestHalf, ...]) -> pa.Table:
+_values = attrgetter(*COLUMNS)
+
+
+def halves_table(halves: Sequence[RequestHalf]) -> pa.Table:
     """Return the halves as columns named like the fields of RequestHalf."""
-    columns = [pa.array([getattr(half, name) for half in halves], type=_SCHEMA.field(name).type) for name in COLUMNS]
-    return pa.Table.from_arrays(columns, schema=_SCHEMA)
+    if not halves:
+        return _SCHEMA.empty_table()
+    columns = zip(*map(_values, halves), strict=True)
+    arrays = [pa.array(values, type=field.type) for values, field in zip(columns, _SCHEMA, strict=True)]
+    return pa.Table.from_arrays(arrays, schema=_SCHEMA)
 
 
-def add_halves(cursor: duckdb.DuckDBPyConnection, batch: HalfBatch) -> None:
-    """Insert the halves of a batch inside the caller's transaction."""
-    if not batch.halves:
+def add_halves(cursor: duckdb.DuckDBPyConnection, batches: Sequence[HalfBatch]) -> None:
+    """Insert the halves of all batches of a commit at once, inside the caller's transaction; a part counts once."""
+    halves = list({half.part: half for batch in batches for half in batch.halves}.values())
+    if not halves:
         return
-    cursor.register("incoming_halves", halves_table(batch.halves))
-    starts = [half.start_ns for half in batch.halves]
+    cursor.register("incoming_halves", halves_table(halves))
+    starts = [half.start_ns for half in halves]
     cursor.execute(sql("collector.store", "halves_insert"), {"low": min(starts), "high": max(starts)})
     cursor.unregister("incoming_halves")

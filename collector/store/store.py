@@ -115,8 +115,7 @@ class Store:
                 self._insert(table, found)
             for table, incoming in ready.columns.items():
                 self._insert_arrow(table, incoming)
-            for half_batch in ready.halves:
-                add_halves(cursor, half_batch)
+            add_halves(cursor, ready.halves)
             for table_batch in ready.tables:
                 import_table(cursor, table_batch)
             if ready.lives:

@@ -8,15 +8,7 @@ select
     n.queue_seconds, n.prefill_seconds, n.transfer_seconds, n.decode_seconds, n.ttft_seconds, n.e2e_seconds,
     n.status, n.finish_reason, n.structured, n.temperature, n.spec_draft_tokens, n.spec_accepted_tokens,
     n.session, n.turn, n.prefix_hashes
-from (
-    select distinct on (part)
-    side, key, part, start_ns, end_ns, trace_id, match, alias, request_id, model, requested_model,
-    model_version, tenant, tenant_id, domain, request_class, region, instance, prefill_instance, engine,
-    adapter, attempts, input_tokens, cached_tokens, output_tokens, queue_seconds, prefill_seconds,
-    transfer_seconds, decode_seconds, ttft_seconds, e2e_seconds, status, finish_reason, structured, temperature,
-    spec_draft_tokens, spec_accepted_tokens, session, turn, prefix_hashes
-    from incoming_halves
-) as n
+from incoming_halves as n
 where not exists (
     select 1
     from stored.halves as o
