@@ -37,33 +37,35 @@ def quantile_grid(
     cursor: duckdb.DuckDBPyConnection, metric: str, q: float, since: datetime, until: datetime, step_seconds: int = 300
 ) -> QuantileGrid:
     """Return the q-quantile (inverted CDF) of `metric` by group and step over [since, until), groups ascending."""
-    given = {"metric": metric, "step_seconds": step_seconds, "since": since, "until": until}
+    given = {
+        "metric": metric,
+        "step_seconds": step_seconds,
+        "since": since,
+        "until": until,
+        "cell_bits": STEP_BITS + BIN_BITS,
+        "bin_bits": BIN_BITS,
+        "zero_bin": ZERO_BIN,
+    }
     found = cursor.execute(sql(PACKAGE, "quantile_grid"), given).fetchnumpy()
-    group, step, bins, counts = (np.asarray(found[name]) for name in ("group_id", "step", "bin", "count"))
-    return grid_of(group, step, bins, counts, q, step_seconds)
+    return grid_of(np.asarray(found["key"]), np.asarray(found["count"]), q, step_seconds)
 
 
-def grid_of(
-    group: npt.NDArray[np.integer],
-    step: npt.NDArray[np.integer],
-    bins: npt.NDArray[np.integer],
-    counts: npt.NDArray[np.integer],
-    q: float,
-    step_seconds: int,
-) -> QuantileGrid:
+def keys_of(group: npt.NDArray[np.integer], step: npt.NDArray[np.integer], bins: npt.NDArray[np.integer]) -> Wholes:
+    """Return the sort keys of bins, as the statement makes them: group, number of the step since 1970, bin."""
+    key: Wholes = (group.astype(np.int64) << STEP_BITS) + step
+    return (key << BIN_BITS) + bins - ZERO_BIN
+
+
+def grid_of(key: Wholes, counts: npt.NDArray[np.integer], q: float, step_seconds: int) -> QuantileGrid:
     """Return the grid of bins in any order; counts are signed, what adds up to nothing is left out.
 
-    >>> grid = grid_of(*(np.array(x) for x in ([1, 1, 1], [7, 7, 8], [5, 3, 2], [1, 99, 4])), 0.99, 300)
+    >>> key = keys_of(*(np.array(column) for column in ([1, 1, 1], [7, 7, 8], [5, 3, 2])))
+    >>> grid = grid_of(key, np.array([1, 99, 4]), 0.99, 300)
     >>> grid.count.tolist(), grid.value.round(3).tolist()
     ([100, 4], [1.051, 1.03])
     """
     if not len(counts):
         return QuantileGrid(np.empty(0, np.int64), np.empty(0, "datetime64[s]"), np.empty(0, np.int64), np.empty(0))
-    key: Wholes = group.astype(np.int64) << STEP_BITS
-    key += step
-    key <<= BIN_BITS
-    key += bins
-    key -= ZERO_BIN
     if (key[1:] < key[:-1]).any():
         order = np.argsort(key, kind="stable")  # sorted runs are merged, not sorted anew
         key, counts = key[order], counts[order]

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from collector.store.quantile_grid import grid_of
+from collector.store.quantile_grid import grid_of, keys_of
 from signals.bins import ALPHA, ZERO_BIN, bin_of
 
 VALUES = st.lists(st.tuples(st.integers(1, 3), st.integers(0, 2), st.floats(1e-4, 1e4)), min_size=1, max_size=60)
@@ -26,7 +26,7 @@ def exact(found: list[tuple[int, int, float]], q: float) -> dict[tuple[int, int]
 @given(VALUES, st.sampled_from([0.0, 0.5, 0.9, 0.99, 1.0]))
 def test_the_grid_is_within_one_percent_of_sorting_every_cell(found: list[tuple[int, int, float]], q: float) -> None:
     group, step, bins = (np.array(column) for column in zip(*((g, s, bin_of(v)) for g, s, v in found), strict=True))
-    grid = grid_of(group, step, bins, np.ones(len(found), dtype=np.int64), q, 300)
+    grid = grid_of(keys_of(group, step, bins), np.ones(len(found), dtype=np.int64), q, 300)
     wanted = exact(found, q)
     steps = (grid.ts.astype(np.int64) // 300).tolist()
     assert set(zip(grid.group_id.tolist(), steps, strict=True)) == set(wanted)
@@ -36,13 +36,13 @@ def test_the_grid_is_within_one_percent_of_sorting_every_cell(found: list[tuple[
 
 
 def test_counts_that_cancel_are_not_there() -> None:
-    columns = (np.array(column) for column in ([1, 1, 2, 1], [0, 0, 0, 0], [5, 6, 7, 6], [2, 3, 1, -3]))
-    grid = grid_of(*columns, 0.99, 60)
+    columns = (np.array(column) for column in ([1, 1, 2, 1], [0, 0, 0, 0], [5, 6, 7, 6]))
+    grid = grid_of(keys_of(*columns), np.array([2, 3, 1, -3]), 0.99, 60)
     assert (grid.group_id.tolist(), grid.count.tolist()) == ([1, 2], [2, 1])
 
 
 def test_zero_has_its_own_bin_and_nothing_gives_nothing() -> None:
-    grid = grid_of(np.array([1]), np.array([0]), np.array([ZERO_BIN]), np.array([4]), 0.5, 60)
+    grid = grid_of(keys_of(np.array([1]), np.array([0]), np.array([ZERO_BIN])), np.array([4]), 0.5, 60)
     assert grid.value.tolist() == [0.0]
     empty = np.empty(0, dtype=np.int64)
-    assert len(grid_of(empty, empty, empty, empty, 0.5, 60).value) == 0
+    assert len(grid_of(empty, empty, 0.5, 60).value) == 0
