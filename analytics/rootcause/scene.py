@@ -157,6 +157,18 @@ class Scene:
     def changes(self) -> list[AlignedChange]:
         return align(self.observations.changes, self.observations.start, self.focus)
 
+    @cached_property
+    def _admitted_and_waiting(self) -> float | None:
+        """Return arrivals during ÷ before by pages: first tokens and the growth of queues.
+
+        Requests are recorded when they finish, so in an overload those that came and still wait are missing.
+        """
+        first = self.engine.total("first_tokens")
+        if first is None or first.before <= 0:
+            return None
+        steps = max(len(self.observations.during_steps), 1)
+        return (first.during + self._waiting() / steps) / first.before
+
     def _waiting(self) -> float:
         """Return by how many the queues grew from the window's first steps to its highest, summed over instances."""
         panel = self.engine
@@ -173,6 +185,10 @@ class Scene:
         if found is not None and self.observations.from_pages:
             # Pages count first tokens; who still waits at the end has arrived as well.
             found = Shift(found.signal, found.before, found.during + self._waiting() / self.observations.seconds_during)
+        if found is not None and not self.observations.from_pages:
+            found = Shift(
+                found.signal, found.before, max(found.during, found.before * (self._admitted_and_waiting or 0.0))
+            )
         usual = self.observations.usual_rate
         if found is None or usual is None:
             return found

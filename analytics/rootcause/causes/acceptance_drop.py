@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from analytics.rootcause.facts.service import acceptance, decode_pace
-from analytics.rootcause.form import Cause, Clause, Finding, cannot_tell, judge, ramp, rose, told
+from analytics.rootcause.form import Cause, Clause, Finding, cannot_tell, hint, judge, ramp, rose, told
 from analytics.rootcause.leaves import leaves_of
 from analytics.rootcause.localise import contrasts, rank
 from analytics.rootcause.scene import Scene
@@ -18,12 +18,19 @@ def weigh(scene: Scene) -> Finding:
     segment = rejected_where(scene)
     inside = acceptance(scene, segment) if segment else taken
     pace = decode_pace(scene, segment)
+    # Asked about acceptance itself, faster or slower tokens are beside the point.
+    asked = scene.observations.metric == "acceptance"
     drop = ramp(taken.rise, -0.04, -0.12) or 0.0
     if inside is not None and segment and scene.recall(segment) > 0.5:
         drop = max(drop, ramp(inside.rise, -0.06, -0.2) or 0.0)
     clauses = [
         Clause("spec_accepted_tokens", drop, 2, told(inside or taken, "share of drafted tokens accepted"), gate=True),
-        Clause("tpot_seconds", rose(pace, 1.05, 1.4), 1, told(pace, "an output token costs more time")),
+        Clause(
+            "tpot_seconds",
+            hint(rose(pace, 1.05, 1.4)) if asked else rose(pace, 1.05, 1.4),
+            1,
+            told(pace, "an output token costs more time"),
+        ),
         Clause("stage", scene.stage_share("decode", "queue", "other"), 0.5),
     ]
     return judge(segment, clauses)

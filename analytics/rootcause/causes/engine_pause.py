@@ -103,7 +103,7 @@ CAUSE = Cause(
     "serving",
     ("steps", "first_token_at"),
     ("decode", "other", "queue", "prefill"),
-    ("gpu_fault", "noisy_neighbour", "slow_start", "preemption", "gpu_throttle"),
+    ("gpu_fault", "noisy_neighbour", "slow_start", "preemption", "gpu_throttle", "long_requests"),
     "Look at garbage collection, the event loop and /metrics scrape durations at the silent moments.",
     "Freeze the heap after start, move blocking work off the loop, restart to clear a grown heap.",
     weigh,

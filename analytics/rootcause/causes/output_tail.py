@@ -37,7 +37,7 @@ def _who(scene: Scene) -> dict[str, str]:
     """Return the tenant or domain whose outputs grew most beyond the others', {} where all grew."""
     whole = output_length(scene)
     best: tuple[float, dict[str, str]] = (0.0, {})
-    for dimension in ("tenant", "domain", "model_version", "adapter"):
+    for dimension in ("tenant", "domain", "adapter"):
         for level, (_, share) in scene.requests.shares(dimension, "output_tokens").items():
             inside = output_length(scene, {dimension: level})
             if inside is None or whole is None or not 0.03 < share < 0.9:

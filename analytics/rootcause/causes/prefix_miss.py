@@ -6,7 +6,7 @@ import numpy as np
 
 from analytics.rootcause.facts.demand import input_weight
 from analytics.rootcause.facts.service import hit_ratio, prefill_pace, prefill_time
-from analytics.rootcause.form import Cause, Clause, Finding, cannot_tell, judge, ramp, rose, steady, told
+from analytics.rootcause.form import Cause, Clause, Finding, cannot_tell, hint, judge, ramp, rose, steady, told
 from analytics.rootcause.leaves import leaves_of
 from analytics.rootcause.localise import Segment, contrasts, rank
 from analytics.rootcause.scene import Scene
@@ -27,7 +27,7 @@ def weigh(scene: Scene) -> Finding:
     clauses = [
         Clause("cached_tokens", drop, 2, told(inside or hits, "share of input tokens read from the cache"), gate=True),
         Clause("cached_tokens", rose(missed, 1.05, 1.3), 1, told(missed, "share of input tokens to compute")),
-        Clause("prefill_seconds", rose(time, 1.05, 1.4), 1.5, told(time, "prefill seconds at equal lengths")),
+        Clause("prefill_seconds", _felt(scene, time), 1.5, told(time, "prefill seconds at equal lengths")),
         Clause("prefill_seconds", steady(pace, 1.3, 2.0), 0.5, told(pace, "a computed token costs what it did")),
         Clause("stage", scene.stage_share("prefill", "queue", "transfer", "other"), 0.5),
         Clause(
@@ -40,6 +40,12 @@ def weigh(scene: Scene) -> Finding:
         Clause("requests", steady(scene.arrivals, 1.3, 2.0), 0.5, told(scene.arrivals, "not simply more requests")),
     ]
     return judge(segment, clauses)
+
+
+def _felt(scene: Scene, time: Shift | None) -> float | None:
+    """Say how far prefill got longer; asked about hits themselves, a miss that nobody felt is one all the same."""
+    felt = rose(time, 1.05, 1.4)
+    return hint(felt) if scene.observations.metric == "kv_hit" else felt
 
 
 def missing_where(scene: Scene) -> list[Segment]:
