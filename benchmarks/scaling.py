@@ -2,7 +2,8 @@
 
 Baselines' targets are tuned by grid in a fluid model on days 1-7 and everybody is reported on days 8-14; the
 recommender runs on one default configuration. `--all` adds the second row of baselines and two more workloads,
-`--quick` runs one workload. The grids are written to build/bench/scaling-grid.csv.
+`--quick` runs one workload. Baselines and oracle are kept in build/bench/scaling/ until their source changes (`--fresh`
+measures them again). The grids are written to build/bench/scaling-grid.csv.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ def main(argv: list[str]) -> int:
     for workload in chosen:
         for lead in COLD_STARTS:
             begun = time.perf_counter()
-            done = contest(workload, lead, baselines)
+            done = contest(workload, lead, baselines, None if "--fresh" in argv else BUILD / "scaling")
             contests.append(done)
             _show(done, time.perf_counter() - begun)
     _publish(contests)

@@ -15,7 +15,7 @@ class Settings:
     #: Share of the expected instances that must report before anything may shrink; the rest is taken to be as loaded.
     reporting_ratio: float = 0.98
     #: Demand quantile to serve by the share of the error budget that is left (-1 = spent twice); between, linear.
-    quantiles: tuple[tuple[float, float], ...] = ((-1.0, 0.996), (0.0, 0.987), (0.3, 0.975), (1.0, 0.92))
+    quantiles: tuple[tuple[float, float], ...] = ((-1.0, 0.99), (0.0, 0.985), (0.3, 0.97), (1.0, 0.92))
     #: The same where no budget is known.
     quantile_unknown: float = 0.95
     #: KV usage above which the scheduler starts to preempt or hold back admissions (llm-d WVA saturates at 0.80).

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import pickle
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from hashlib import sha256
 from math import inf
+from pathlib import Path
 
 import numpy as np
 
+from analytics.replay import fluid, outcome
 from analytics.replay.fluid import Run, run
 from analytics.replay.outcome import Outcome, judge, tail
+from analytics.scaling import oracle as oracle_module
+from analytics.scaling import policies
 from analytics.scaling.oracle import Costs, cheapest
 from analytics.scaling.policies import POLICIES, Setting
 from analytics.scaling.policies.planned import Planned
@@ -92,8 +99,8 @@ def setting_of(workload: Workload, cold_start_seconds: float) -> Setting:
     )
 
 
-def contest(workload: Workload, cold_start_seconds: float, baselines: list[str]) -> Contest:
-    """Run everybody over the whole fortnight."""
+def contest(workload: Workload, cold_start_seconds: float, baselines: list[str], cache: Path | None = None) -> Contest:
+    """Run everybody over the whole fortnight; `cache` keeps what does not depend on the recommender."""
     setting = setting_of(workload, cold_start_seconds)
     split = int(TUNING_DAYS * DAY_SECONDS / workload.tick_seconds)
     first = int(np.ceil(workload.demand[:40].mean() / setting.capacity * 1.3))
@@ -104,8 +111,36 @@ def contest(workload: Workload, cold_start_seconds: float, baselines: list[str])
         done = run(workload.demand, POLICIES[name].make(told, target), told, first)
         return Point(name, target, judge(name, head(done, split)), judge(name, tail(done, split)))
 
-    points = tuple(point(name, target) for name in baselines for target in POLICIES[name].grid)
-    return Contest(workload.name, cold_start_seconds, points, point("sloscope", 1.0), oracle(workload, setting, split))
+    def others() -> tuple[tuple[Point, ...], Outcome]:
+        points = tuple(point(name, target) for name in baselines for target in POLICIES[name].grid)
+        return points, oracle(workload, setting, split)
+
+    points, best = others() if cache is None else _kept(cache, _key(workload, setting, baselines), others)
+    return Contest(workload.name, cold_start_seconds, points, point("sloscope", 1.0), best)
+
+
+def _key(workload: Workload, setting: Setting, baselines: list[str]) -> str:
+    """Return a digest of the demand, the setting, the grids and the source of policies, fluid and oracle."""
+    digest = sha256(workload.demand.tobytes() + repr((setting, [(n, POLICIES[n].grid) for n in baselines])).encode())
+    for module in (fluid, oracle_module, outcome):
+        digest.update(Path(str(module.__file__)).read_bytes())
+    for file in sorted(Path(str(policies.__file__)).parent.glob("*.py")):
+        if file.name not in ("recommender.py", "registry.py"):
+            digest.update(file.read_bytes())
+    return digest.hexdigest()[:24]
+
+
+def _kept(
+    cache: Path, key: str, compute: Callable[[], tuple[tuple[Point, ...], Outcome]]
+) -> tuple[tuple[Point, ...], Outcome]:
+    path = cache / f"{key}.pickle"
+    if path.is_file():
+        found: tuple[tuple[Point, ...], Outcome] = pickle.loads(path.read_bytes())
+        return found
+    result = compute()
+    cache.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(pickle.dumps(result))
+    return result
 
 
 def head(done: Run, last: int) -> Run:
