@@ -114,8 +114,16 @@ def _webhooks(path: str) -> list[str]:
 
 
 def _post(url: str, body: object) -> list[str]:
+    """Return what went wrong, with the receiver's host and never its path: that may hold a secret."""
     try:
-        httpx.post(url, json=body, timeout=TIMEOUT_SECONDS).raise_for_status()
-    except httpx.HTTPError as error:
-        return [f"{httpx.URL(url).host} did not take alerts: {error}"]
-    return []
+        answer = httpx.post(url, json=body, timeout=TIMEOUT_SECONDS)
+    except (httpx.HTTPError, httpx.InvalidURL) as error:
+        return [f"{_host(url)} did not take alerts: {type(error).__name__}"]
+    return [] if answer.is_success else [f"{_host(url)} did not take alerts: it answered {answer.status_code}"]
+
+
+def _host(url: str) -> str:
+    try:
+        return httpx.URL(url).host or "a receiver without a host"
+    except httpx.InvalidURL:
+        return "a receiver whose URL is none"

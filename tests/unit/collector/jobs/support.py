@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from pathlib import Path
 
+from collector.api.pins import PinBoard
 from collector.api.services import Services
 from collector.config import CollectorConfig
 from collector.serve import build_services
@@ -30,7 +31,7 @@ class Clock:
 def parts_of(database: Path | None, clock: Clock, **settings: object) -> Iterator[Services]:
     """Yield the parts over a store file, or over one in memory."""
     config = CollectorConfig(db=str(database or ":memory:"), linger_seconds=0.0, **settings)  # type: ignore[arg-type]
-    parts = replace(build_services(config), clock=clock)
+    parts = replace(build_services(config), clock=clock, pins=PinBoard(None, clock))
     try:
         yield parts
     finally:
