@@ -59,16 +59,18 @@ class Stage:
     def members(self) -> list[Member]:
         return [track.member for track in self._tracks]
 
-    def start(self, spans_url: str) -> None:
-        """Begin: the recordings' clock starts now."""
+    def start(self) -> None:
+        """Begin to show pages: the recordings' clock starts now."""
         self._begun = self._clock()
-        self._threads += [
-            threading.Thread(
-                target=self._send, args=(track, spans_url), daemon=True, name=f"demo-{track.member.instance}"
-            )
-            for track in self._tracks
-        ]
         for thread in self._threads:
+            thread.start()
+
+    def send_spans(self, spans_url: str) -> None:
+        """Send the spans that are due, beginning with those that were due since `start`."""
+        for track in self._tracks:
+            name = f"demo-{track.member.instance}"
+            thread = threading.Thread(target=self._send, args=(track, spans_url), daemon=True, name=name)
+            self._threads.append(thread)
             thread.start()
 
     def stop(self) -> None:

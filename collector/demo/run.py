@@ -113,8 +113,9 @@ def _start(
     ports = (free_port(), free_port())
     config = agent_config(folder, url, stage.url, stage.members, ports, settings.interval)
     say("starting the agent ...")
-    stage.start(f"http://127.0.0.1:{ports[1]}")
+    stage.start()
     processes.start("agent", [tool("sloscope-agent"), "run", "--config", str(config)])
     page = f"http://127.0.0.1:{ports[0]}"
     processes.wait_for("the agent", lambda: httpx.get(f"{page}/healthz", timeout=2.0).is_success)
+    stage.send_spans(f"http://127.0.0.1:{ports[1]}")
     return stage, url, page
