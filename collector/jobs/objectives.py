@@ -20,10 +20,10 @@ class ObjectiveCounter:
 
     parts: Services
     _hour: datetime | None = None
-    _everything: bool = True
+    _revisions: tuple[tuple[str, int], ...] | None = None
 
     def run(self) -> None:
-        """Count what is new; the first run counts everything that raw requests still hold."""
+        """Count what is new; the first run, and the first after an edit, counts all that raw requests still hold."""
         from analytics.slo import default_objective
         from collector.answers.objective_counts import objective_counts
 
@@ -31,17 +31,18 @@ class ObjectiveCounter:
         reader = self.parts.store.reader()
         hour = now.replace(minute=0, second=0, microsecond=0)
         begin = hour - EACH_MINUTE
-        if self._everything:
+        objectives = configured_objectives(self.parts) or (default_objective(),)
+        revisions = tuple((one.name, one.revision) for one in objectives)
+        if revisions != self._revisions:
             begin = hour - timedelta(days=self.parts.config.keep_requests_days)
         elif hour != self._hour:
             begin = hour - EACH_HOUR
         end = now.replace(second=0, microsecond=0)
-        objectives = configured_objectives(self.parts) or (default_objective(),)
         counted = objective_counts(reader, objectives, begin, end)
         rows = [{**row, "ts": _moment(row["ts"])} for row in rows_of(counted)]
         self.parts.store.run("collector.jobs", ["forget_counts"], {"begin": begin, "until": end})
         self.parts.store.append("objective_counts", rows)
-        self._hour, self._everything = hour, False
+        self._hour, self._revisions = hour, revisions
 
 
 def _moment(value: object) -> object:
