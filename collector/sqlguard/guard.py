@@ -13,8 +13,8 @@ from dataclasses import dataclass
 
 import duckdb
 
+from collector.store.sqlfiles import sql
 from signals.errors import QueryRefusedError, nearest
-from signals.views import VIEWS
 
 #: Longest query text.
 MAX_SQL = 100_000
@@ -49,34 +49,29 @@ QUERY_NODES = frozenset({"SELECT_NODE", "SET_OPERATION_NODE", "RECURSIVE_CTE_NOD
 TABLE_REFERENCES = frozenset({
     "BASE_TABLE", "SUBQUERY", "JOIN", "TABLE_FUNCTION", "EXPRESSION_LIST", "EMPTY", "EMPTY_FROM", "PIVOT",
 })  # fmt: skip
-#: Public beyond signals.views: views that the store adds for its own state.
-EXTRA_VIEWS = frozenset({
-    "aborted", "acceptance", "cache_hit", "coverage", "data_quality", "goodput", "token_reconciliation", "ttft_p99",
-})  # fmt: skip
 INFORMATION = frozenset({"tables", "columns", "schemata"})
 
 
 @dataclass(frozen=True, slots=True)
 class Guard:
-    """The rules: `relations` are the names that a query may read."""
+    """The rules. A query may read what stands in schema `main`: the public views, and those the store adds to them."""
 
-    relations: frozenset[str] = frozenset(VIEWS) | EXTRA_VIEWS
     table_functions: frozenset[str] = TABLE_FUNCTIONS
 
     def check(self, cursor: duckdb.DuckDBPyConnection, text: str) -> None:
         """Raise QueryRefusedError unless `text` is one SELECT within the rules; the message says what and why."""
         tree = _parsed(cursor, text)
-        own = {str(name).lower() for name in _names_of_ctes(tree)}
+        allowed = public_relations(cursor) | {str(name).lower() for name in _names_of_ctes(tree)}
         for node in _nodes(tree):
-            self._check_node(node, own)
+            self._check_node(node, allowed)
 
-    def _check_node(self, node: Mapping[str, object], own: set[str]) -> None:
+    def _check_node(self, node: Mapping[str, object], allowed: set[str]) -> None:
         kind = node.get("type")
         is_reference = isinstance(kind, str) and "class" not in node and "sample" in node
         if isinstance(kind, str) and kind.endswith("_NODE") and kind not in QUERY_NODES:
             raise QueryRefusedError(f"only questions are allowed, not {kind.removesuffix('_NODE').lower()}")
         if kind == "BASE_TABLE":
-            self._check_table(node, own)
+            self._check_table(node, allowed)
         elif kind == "TABLE_FUNCTION":
             function = node.get("function")
             name = str(function.get("function_name", "")).lower() if isinstance(function, Mapping) else ""
@@ -91,7 +86,7 @@ class Guard:
             if name in REFUSED_FUNCTIONS or name.startswith(REFUSED_PREFIXES):
                 raise QueryRefusedError(f"function {name!r} is not allowed")
 
-    def _check_table(self, node: Mapping[str, object], own: set[str]) -> None:
+    def _check_table(self, node: Mapping[str, object], allowed: set[str]) -> None:
         path = node.get("qualified_name")
         parts = [str(part) for part in path.get("path", [])] if isinstance(path, Mapping) else []
         name = str(node.get("table_name") or (parts[-1] if parts else "")).lower()
@@ -104,8 +99,13 @@ class Guard:
         if schema == "information_schema":
             if name not in INFORMATION:
                 raise QueryRefusedError(f"information_schema.{name} is not allowed{nearest(name, INFORMATION)}")
-        elif name not in own and name not in self.relations:
-            raise QueryRefusedError(f"no public view {name!r}{nearest(name, sorted(self.relations))}")
+        elif name not in allowed:
+            raise QueryRefusedError(f"no public view {name!r}{nearest(name, sorted(allowed))}")
+
+
+def public_relations(cursor: duckdb.DuckDBPyConnection) -> set[str]:
+    """Return the names in schema `main` of the database that is served."""
+    return {str(name).lower() for (name,) in cursor.execute(sql("collector.sqlguard", "relations")).fetchall()}
 
 
 def _parsed(cursor: duckdb.DuckDBPyConnection, text: str) -> Mapping[str, object]:

@@ -108,9 +108,12 @@ def test_a_damaged_body_is_a_payload_error(body: bytes) -> None:
 TABLES = ("engine_samples", "engine_bins", "signal_samples", "instances")
 
 
-def rows_of(store: Store) -> dict[str, list[tuple[object, ...]]]:
+def rows_of(store: Store) -> dict[str, list[str]]:
     with store.cursor() as cursor:
-        return {table: sorted(cursor.execute(f"select * from {table}").fetchall(), key=repr) for table in TABLES}
+        return {
+            table: sorted(map(repr, cursor.sql(f"select * from {table}").to_arrow_table().to_pylist()))
+            for table in TABLES
+        }
 
 
 @settings(max_examples=4, deadline=None)
