@@ -25,7 +25,7 @@ demo: setup ## Replay recorded engines through agent, collector and dashboard (A
 	@$(BIN)/sloscope demo $(ARGS)
 
 test: setup ## Run the tests (ARGS passes options to pytest)
-	@$(BIN)/python -m pytest -n auto --dist loadfile $(ARGS)
+	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist loadfile $(ARGS)
 
 check: setup ## Format, lint, types, import law
 	@$(BIN)/ruff format --check .

@@ -117,6 +117,7 @@ def _evidence_lines(cause: Mapping[str, object]) -> list[str]:
 @option("--horizon", type=DURATION, default="24h", show_default=True, help="how far ahead")
 @option("--step", type=DURATION, default="10m", show_default=True, help="width of a step")
 @option("--timezone", default="UTC", show_default=True, help="of the daily curve, e.g. Europe/Berlin")
+@option("--parts", type=click.IntRange(0, 200), default=0, help="also the N busiest tenant and length parts")
 @option("--backtest", is_flag=True, help="how good would it have been on your own history?")
 def forecast(
     db: Path | None,
@@ -130,6 +131,7 @@ def forecast(
     horizon: float,
     step: float,
     timezone: str,
+    parts: int,
     backtest: bool,
 ) -> None:
     """How much comes next? Example: sloscope forecast --db x.duckdb --model m --signal requests --horizon 24h"""
@@ -140,6 +142,8 @@ def forecast(
         "signal": signal,
         "timezone": timezone,
     }
+    if parts and not backtest:
+        given["parts"] = parts
     if isinstance(place, FilePlace):
         given |= {"step_seconds": int(step)} | ({} if backtest else {"horizon_seconds": horizon})
     else:

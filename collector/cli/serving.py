@@ -38,6 +38,7 @@ def serve(config: Path | None, print_config: bool, **flags: object) -> None:
         for line in loaded.lines():
             click.echo(line)
         return
+    os.environ.setdefault("OMP_NUM_THREADS", "1")  # threads of the numerical libraries would starve ingestion
     from collector.serve import serve as run
 
     line = "%(asctime)s %(levelname)s %(name)s %(message)s"
