@@ -12,8 +12,9 @@ from agent.schedule import Ticker, jitter
 from agent.scrape import Result, Scraper
 from agent.selfmetrics import SelfMetrics
 from agent.spool import METRICS, Spool
+from signals.dialects.dcgm import DCGM, gpu_rows
 from signals.errors import StoreError
-from signals.records import FAILED, Scrape
+from signals.records import FAILED, HostRows, Scrape
 
 #: Resets in this many of the last scrapes mean worker processes that answer in turn.
 ALTERNATING, WINDOW = 4, 10
@@ -62,14 +63,23 @@ class TargetLoop:
         """Scrape once."""
         before = self.scraper.memory
         result = self.scraper.scrape()
+        result, rows = _gpus_apart(result)
         with self._gate:
             if self._retired:
                 return  # the next loop of this target goes on from the readings on disk
             if not self._put(result.scrape, result):
                 self.scraper.memory = before
                 return
+            if rows:
+                self._put_gpus(result.scrape, rows)
         self.heard(result.scrape)
         self._account(result)
+
+    def _put_gpus(self, scrape: Scrape, rows: tuple[dict[str, object], ...]) -> None:
+        """Keep what a DCGM page says of GPUs as rows of `gpu_samples`, beside those that NVML gives."""
+        host = str(rows[0].get("host") or scrape.target.host or scrape.target.instance)
+        batch = HostRows(scrape.identity, host, scrape.time_ns, scrape.start_ns, {"gpu_samples": rows})
+        self.spool.put(METRICS, lambda identity: self.encoder.rows(replace(batch, identity=identity)))
 
     def stop(self) -> None:
         if self.ticker is not None:
@@ -126,3 +136,13 @@ class TargetLoop:
             self.metrics.resets.labels(name).inc(result.resets)
         self._resets = [*self._resets[1 - WINDOW :], result.resets > 0]
         self.metrics.alternating.labels(name).set(sum(self._resets) >= ALTERNATING)
+
+
+def _gpus_apart(result: Result) -> tuple[Result, tuple[dict[str, object], ...]]:
+    """Return a DCGM scrape without its GPU values, and these as rows; any other scrape as it is."""
+    scrape = result.scrape
+    if scrape.target.engine != DCGM.engine or not scrape.increments:
+        return result, ()
+    rows = tuple(row for found in scrape.increments for row in gpu_rows(found))
+    bare = tuple(replace(found, gauges={}, counters={}) for found in scrape.increments)
+    return replace(result, scrape=replace(scrape, increments=bare)), rows

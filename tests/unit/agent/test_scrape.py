@@ -21,7 +21,7 @@ from collector.receivers.decode import decode_resource, parse_export
 from signals.dialects.registry import get
 from signals.errors import ConfigError, PageError, StoreError
 from signals.readings import HistogramIncrement, Increments
-from signals.records import FAILED, FROZEN, GONE, OK, Scrape
+from signals.records import FAILED, FROZEN, GONE, OK, HostRows, Scrape
 from tests.unit.agent.support import FakeClock, FakeWeb, new_spool, unreachable
 
 URL = "http://127.0.0.1:8000"
@@ -257,3 +257,21 @@ def test_tenants_beyond_the_limit_are_counted_together() -> None:
     ]
     assert list(capped.gauges) == [("gateway_in_flight", ())]
     assert cap_tenants(found, set(), 10) is found
+
+
+def test_a_dcgm_page_becomes_rows_of_gpus_beside_the_scrape(tmp_path: Path) -> None:
+    clock = FakeClock()
+    spool = new_spool(tmp_path, clock)
+    page = 'DCGM_FI_PROF_SM_ACTIVE{gpu="3",UUID="GPU-abc",Hostname="node-1"} 0.5\n'
+    scraper = a_scraper(FakeWeb({PAGE_URL: page}), clock, engine="dcgm")
+    TargetLoop(scraper, spool, Encoder(), SelfMetrics(), clock.monotonic, lambda _: None).step()
+    stored = parse_export(seal(batch.batch for batch in spool.waiting(METRICS, 10**9)))
+    scrape, rows = (decode_resource(part) for part in stored.resource_metrics)
+    assert isinstance(scrape, Scrape)
+    assert all(not found.gauges for found in scrape.increments)
+    assert isinstance(rows, HostRows)
+    assert (rows.host, rows.rows["gpu_samples"][0]["gpu"], rows.rows["gpu_samples"][0]["sm_active_ratio"]) == (
+        "node-1",
+        "GPU-abc",
+        0.5,
+    )
