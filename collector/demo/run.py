@@ -17,6 +17,7 @@ from collector.cli.serving import dashboard_command
 from collector.demo.processes import Processes, agent_config, free_port, tool
 from collector.demo.recording import ENSEMBLES
 from collector.demo.replay import Stage
+from signals.errors import NotEnoughDataError
 
 Say = Callable[[str], None]
 #: The four answers of `demo --once`, in the order of the questions.
@@ -85,10 +86,17 @@ def run_watched(settings: Settings, say: Say) -> None:
 def answers(database: Path) -> dict[str, object]:
     """Return the four contract objects of a store, exactly as the commands print them."""
     place = FilePlace(database, None)
-    rows = place.sql(ENGINE_MODEL_QUERY, 1)["rows"]
-    model = str(rows[0]["model"]) if isinstance(rows, list) and rows else ""
+    model = main_model(database)
     given: dict[str, dict[str, object]] = {"explain": {"model": model}, "forecast": {"model": model}}
     return {name: place.answer(name, given.get(name, {})) for name in ANSWERS}
+
+
+def main_model(database: Path) -> str:
+    """Return the model that served most: the one that is explained and forecast."""
+    rows = FilePlace(database, None).sql(ENGINE_MODEL_QUERY, 1)["rows"]
+    if not isinstance(rows, list) or not rows:
+        raise NotEnoughDataError(f"{database}: no engine was sampled; let the demo run longer")
+    return str(rows[0]["model"])
 
 
 def _folder(settings: Settings, closing: contextlib.ExitStack) -> Path:
