@@ -40,20 +40,20 @@ def request(reader: Reader, _now: datetime, *, request_id: str) -> dict[str, obj
 
 def _timeline(row: dict[str, object]) -> list[dict[str, object]]:
     """Return the stages that are known, each from the end of the last one; the unexplained rest of TTFT is named."""
+    known = [(stage, _seconds(row, column)) for stage, column in STAGES]
+    before_token = [(stage, seconds) for stage, seconds in known if stage != "decode" and seconds is not None]
+    ttft, explained = _seconds(row, "ttft_seconds"), sum(seconds for _, seconds in before_token)
+    if ttft is not None and ttft > explained + 1e-9:
+        before_token.append(("other", ttft - explained))
     steps: list[dict[str, object]] = []
     reached = 0.0
-    before_token = 0.0
-    for stage, column in STAGES:
-        seconds = row.get(column)
-        if not isinstance(seconds, float):
-            continue
-        if stage == "decode":
-            ttft = row.get("ttft_seconds")
-            if isinstance(ttft, float) and ttft > before_token + 1e-9:
-                steps.append({"stage": "other", "start_seconds": reached, "seconds": ttft - before_token})
-                reached = ttft
-        else:
-            before_token += seconds
-        steps.append({"stage": stage, "start_seconds": reached, "seconds": seconds})
-        reached += seconds
+    for stage, seconds in (*before_token, known[-1]):
+        if seconds is not None:
+            steps.append({"stage": stage, "start_seconds": reached, "seconds": seconds})
+            reached += seconds
     return steps
+
+
+def _seconds(row: dict[str, object], column: str) -> float | None:
+    value = row.get(column)
+    return value if isinstance(value, float) else None
