@@ -111,9 +111,12 @@ select
 from stored.instances;
 
 create view instance_aliases as
-select
-    alias, instance
-from stored.instance_aliases;
+select alias, instance
+from stored.instance_aliases
+union
+select config['worker_id'] as alias, instance
+from stored.instances
+where config['worker_id'] is not null;
 
 create view changes as
 select

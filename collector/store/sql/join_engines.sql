@@ -28,10 +28,22 @@ twins as (
         and span.start_ns between $low and $high
     group by log.part
 ),
+aliases as (
+    select alias, min(instance) as instance
+    from instance_aliases
+    group by alias
+),
 members as (
-    select coalesce(twins.span_part, h.part) as engine_part, h.*
+    select
+        coalesce(twins.span_part, h.part) as engine_part,
+        h.* replace (
+            coalesce(served.instance, h.instance) as instance,
+            coalesce(filled.instance, h.prefill_instance) as prefill_instance
+        )
     from stored.halves as h
     left join twins on twins.log_part = h.part
+    left join aliases as served on served.alias = h.instance
+    left join aliases as filled on filled.alias = h.prefill_instance
     where
         h.side <> 'gateway'
         and h.start_ns between $low and $high

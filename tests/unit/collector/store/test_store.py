@@ -368,3 +368,11 @@ def test_archived_days_leave_the_file_and_stay_in_the_views(tmp_path: Path) -> N
         "2026-05-01.parquet",
         "2026-05-02.parquet",
     ]
+
+
+def test_an_instance_that_a_request_knows_by_another_name_is_the_sampled_one(store: Store) -> None:
+    store.commit([scrape(1, facts={"worker_id": "f86697cc3364077d"})])
+    store.commit([halves(0, engine_half(1, instance="f86697cc3364077d"))])
+    store.join()
+    assert ask(store, "select instance, model from requests") == [("i", "m")]
+    assert ask(store, "select alias, instance from instance_aliases") == [("f86697cc3364077d", "i")]
