@@ -74,9 +74,10 @@ class Stage:
             thread.start()
 
     def stop(self) -> None:
-        """Stop sending and serving."""
+        """Stop sending and serving, also before anything began."""
         self._stop.set()
-        self._server.shutdown()
+        if self._threads[0].is_alive():
+            self._server.shutdown()
         self._server.server_close()
 
     def page(self, instance: str) -> bytes | None:
