@@ -81,7 +81,9 @@ def recorded(reader: Reader, now: datetime, *, days: float = 7.0, model: str | N
     rows = reader.columns("replay_requests", model=chosen, since=since, now=now)
     if len(rows["ts"]) == 0:
         rows = reader.columns("replay_arrivals", model=chosen, since=since, now=now)
-    return chosen, from_columns(rows)
+        return chosen, from_columns(rows)
+    samples = reader.columns("replay_samples", model=chosen, since=since, now=now)
+    return chosen, from_columns({**rows, "cached_tokens": _cached(rows, samples)})
 
 
 def from_columns(columns: Mapping[str, npt.NDArray[np.generic]]) -> Arrivals:
@@ -122,8 +124,10 @@ def calibrate(
         raise NotEnoughDataError(f"no engine samples of {chosen} in the last {days:g} days")
     instances = np.unique(samples["instance"].astype(str))
     busiest = max(instances, key=lambda name: float(np.nansum(_one(samples, name)["generation_tokens"])))
-    seats, kv_tokens, block = _limits(reader.columns("replay_limits", model=chosen, now=now))
-    found = fit(_one(samples, busiest), seats=seats, kv_tokens=kv_tokens, token_budget=token_budget, block_tokens=block)
+    mine = _one(samples, busiest)
+    told, kv_tokens, block = _limits(reader.columns("replay_limits", model=chosen, now=now))
+    seats = told or _seats_seen(mine) or SEATS
+    found = fit(mine, seats=seats, kv_tokens=kv_tokens, token_budget=token_budget, block_tokens=block)
     rows = reader.columns("replay_requests", model=chosen, since=since, now=now)
     result: dict[str, object] = {
         "model": chosen,
@@ -136,6 +140,23 @@ def calibrate(
         start = (rows["ts"].min() - samples["ts"].min()) / np.timedelta64(1, "us") / 1e6
         result["ttft"] = _compared(load, found, float(start), len(instances), _floats(rows, "ttft_seconds"))
     return result
+
+
+def _cached(rows: Columns, samples: Columns) -> Floats:
+    """Return each request's cached prompt tokens; unknown ones by the engines' hit ratio when its first token came.
+
+    Engine spans do not say what a single request read from the cache, the engines' counters do for all of them.
+    """
+    known = _floats(rows, "cached_tokens")
+    prompt, hits = _floats(samples, "prompt_tokens"), _floats(samples, "prefix_hit_tokens")
+    order = np.argsort(samples["ts"], kind="stable")
+    if len(order) == 0 or not (hits > 0).any() or np.isfinite(known).all():
+        return known
+    first = rows["ts"] + (np.nan_to_num(_floats(rows, "ttft_seconds")) * 1e6).astype("timedelta64[us]")
+    place = np.clip(np.searchsorted(samples["ts"][order], first), 0, len(order) - 1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        ratio = np.nan_to_num(np.clip(hits / prompt, 0.0, 1.0))[order][place]
+    return np.where(np.isfinite(known), known, _floats(rows, "input_tokens") * ratio)
 
 
 def _compared(load: Arrivals, found: Calibration, start: float, instances: int, measured: Floats) -> dict[str, object]:
@@ -160,12 +181,20 @@ def _one(samples: Columns, instance: str) -> dict[str, Floats]:
     return {name: _floats(samples, name)[mine] for name in names}
 
 
+def _seats_seen(samples: Mapping[str, Floats]) -> int:
+    """Return the most requests that ran while others waited: the seats, where memory was not short; 0 if never so."""
+    full = (samples["queue_depth"] >= 1) & (samples["kv_usage_ratio"] < 0.9) & np.isfinite(samples["running"])
+    return int(samples["running"][full].max()) if full.sum() >= 3 else 0
+
+
 def _limits(rows: Columns) -> tuple[int, int, int]:
+    """Return seats (0 where no engine tells), KV tokens and block size."""
+
     def first(name: str, otherwise: int) -> int:
         known = [value for value in _floats(rows, name).tolist() if isfinite(value)]
         return int(known[0]) if known else otherwise
 
-    return first("max_running", SEATS), first("kv_capacity_tokens", KV_TOKENS), first("block_tokens", 16)
+    return first("max_running", 0), first("kv_capacity_tokens", KV_TOKENS), first("block_tokens", 16)
 
 
 def _engine(engine: Engine) -> dict[str, object]:

@@ -59,6 +59,20 @@ def run_replay(
     return {key: plain(value) for key, value in {**answer, **named}.items()}
 
 
+def run_calibrate(db: Path | None, days: float, model: str | None) -> dict[str, object]:
+    """Return the engine fitted to a store's samples, with predicted and measured TTFT of its own requests."""
+    from collector.answers.replay import calibrate
+
+    if db is None:
+        raise ConfigError("say what to fit: --db FILE")
+    with open_readonly(db) as connection:
+        reader = DuckReader(connection)
+        now = reader.newest()
+        if now is None:
+            raise NotEnoughDataError(f"{db} holds no sample yet")
+        return {key: plain(value) for key, value in calibrate(reader, now, days=days, model=model).items()}
+
+
 def _trace(path: Path) -> dict[str, npt.NDArray[np.generic]]:
     from collector.importer.tables import read_arrivals, read_table
 

@@ -95,7 +95,7 @@ def _server(ctx: click.Context) -> UrlPlace:
 @option("--objectives", type=click.Path(path_type=Path, exists=True), help="folder of OpenSLO files")
 @option("--policies", default="", help="comma-separated policies; all when empty")
 @option("--cold-start", type=DURATION, help="seconds from decision to ready; measured when absent")
-@click.argument("trace", required=False, type=click.Path(path_type=Path, exists=True, dir_okay=False))
+@click.argument("trace", required=False, type=click.Path(path_type=Path, dir_okay=False))
 def replay(
     output: str,
     db: Path | None,
@@ -107,7 +107,15 @@ def replay(
     cold_start: float | None,
     trace: Path | None,
 ) -> None:
-    """How would other scaling policies have done? Example: sloscope replay trace.parquet --policies knative,sloscope"""
-    from collector.cli.replaying import run_replay
+    """How would other scaling policies have done? Example: sloscope replay trace.parquet --policies knative,sloscope
 
+    `sloscope replay calibrate --db FILE` fits the engine to its samples and sets predicted beside measured latency.
+    """
+    from collector.cli.replaying import run_calibrate, run_replay
+
+    if trace is not None and str(trace) == "calibrate" and not trace.exists():
+        show(run_calibrate(db, days, model), output)
+        return
+    if trace is not None and not trace.is_file():
+        raise ConfigError(f"{trace} is no file; give a trace, or `calibrate`")
     show(run_replay(db, days, model, fleet, objectives, policies, cold_start, trace), output)

@@ -128,3 +128,18 @@ def test_a_fleet_file_names_its_faults() -> None:
     for text in ("[]", "{", "engine: 3"):
         with pytest.raises(ConfigError):
             read_fleet(text)
+
+
+def test_cached_tokens_that_no_span_tells_come_from_the_engines_hit_ratio() -> None:
+    store = busy_store()
+    store.connection.execute("update engine_samples set prefix_hit_tokens = prompt_tokens * 0.5")
+    _, load = recorded(store.reader, START + timedelta(minutes=21))
+    assert set(load.cached.tolist()) == {250}
+
+
+def test_seats_that_no_engine_tells_are_what_ran_while_others_waited() -> None:
+    store = busy_store()
+    store.connection.execute("update engine_samples set queue_depth = 3")
+    engine = calibrate(store.reader, START + timedelta(minutes=21))["engine"]
+    assert isinstance(engine, dict)
+    assert engine["seats"] == 4
