@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
+import ssl
 import subprocess
 import sys
 import time
@@ -104,6 +106,22 @@ def test_a_token_is_needed_and_never_logged(tmp_path: Path) -> None:
         assert process.stderr is not None
         assert token not in process.stderr.read().decode()
     assert token not in (tmp_path / "x.duckdb.audit.jsonl").read_text()
+
+
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl makes the certificate")
+def test_it_serves_tls_when_it_has_a_certificate(tmp_path: Path) -> None:
+    cert, key = tmp_path / "cert.pem", tmp_path / "key.pem"
+    subprocess.run(
+        ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1", "-subj", "/CN=127.0.0.1",
+         "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", str(key), "-out", str(cert)],
+        check=True, capture_output=True,
+    )  # fmt: skip
+    with serving(tmp_path / "x.duckdb", "--tls-cert", str(cert), "--tls-key", str(key)) as (_, url):
+        assert url.startswith("https://")
+        trusting = ssl.create_default_context(cafile=str(cert))
+        assert httpx.get(f"{url}/healthz", verify=trusting).json() == {"status": "ok"}
+        with pytest.raises(httpx.ConnectError):
+            httpx.get(f"{url}/healthz")
 
 
 def test_a_slow_client_is_let_go(tmp_path: Path) -> None:
