@@ -11,8 +11,8 @@ from dashboard import theme
 
 Rows = Sequence[Mapping[str, object]]
 HEIGHT = 220
-#: Labels that a chart of that height can hold without overlap.
-MAX_TICKS = 11
+#: Labels of a growing axis that a chart of that height can hold without overlap.
+MAX_TICKS = 7
 
 
 def latency(rows: Rows, metric: str, slo_seconds: float | None, changes: Rows = ()) -> alt.LayerChart:
@@ -27,7 +27,7 @@ def latency(rows: Rows, metric: str, slo_seconds: float | None, changes: Rows = 
                 "value:Q",
                 title="seconds",
                 scale=alt.Scale(type="symlog", constant=0.05),
-                axis=alt.Axis(values=_ticks(frame, slo_seconds), format="~g"),
+                axis=alt.Axis(values=_ticks(frame, slo_seconds), labelExpr="'' + datum.value", labelOverlap=False),
             ),
             color=alt.Color(
                 "series:N", title=None, scale=alt.Scale(domain=["P50", "P99"], range=[theme.P50, theme.P99])
@@ -49,11 +49,10 @@ def latency(rows: Rows, metric: str, slo_seconds: float | None, changes: Rows = 
 
 
 def _ticks(frame: pd.DataFrame, slo_seconds: float | None) -> list[float]:
-    """Return 0 and the steps 1, 2, 5 of each decade up to the largest value, for an axis that grows by factors."""
+    """Return 0 and the steps 1 and 3 of the decades below the largest value, for an axis that grows by factors."""
     highest = max([slo_seconds or 0.0, *(frame["value"].dropna() if "value" in frame else ())], default=0.0)
-    steps = [digit * 10.0**power for power in range(-2, 4) for digit in (1, 2, 5)]
-    wide = [step for step in steps if step <= max(highest, 0.05) * 2.0]
-    return [0.0, *(wide if len(wide) <= MAX_TICKS else [step for step in wide if f"{step:g}"[-1] != "2"])]
+    steps = [float(f"{digit}e{power}") for power in range(-3, 5) for digit in (1, 3)]
+    return [0.0, *[step for step in steps if step <= max(highest, 0.01) * 2.0][-MAX_TICKS:]]
 
 
 def lines(
