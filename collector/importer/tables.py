@@ -13,7 +13,8 @@ from collector.store.batch import TableBatch
 from collector.store.tables import check_columns
 from signals.errors import InputError
 from signals.records import Identity
-from signals.views import VIEWS, View
+from signals.schema import View
+from signals.views import VIEWS
 
 #: Names of the time column of a trace: absolute, milliseconds or seconds since its start.
 TIME_COLUMNS = ("ts", "ts_ms", "t_s")

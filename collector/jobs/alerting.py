@@ -35,6 +35,8 @@ class AlertSender:
     parts: Services
     book: AlertBook = field(default_factory=AlertBook)
     last: AlertRound | None = None
+    #: (remaining share of the error budget, burn rate of the last hour) by model, the worst objective of each.
+    budgets: dict[str, tuple[float, float]] = field(default_factory=dict)
     _series: ObjectiveSeries | None = None
 
     def run(self) -> None:
@@ -47,6 +49,7 @@ class AlertSender:
         found = answer.get("objectives")
         rows = [row for row in found if isinstance(row, Mapping)] if isinstance(found, list) else []
         self._publish(objectives, rows, now)
+        self.budgets = _budgets(rows)
         alerts = find_alerts(
             rows, explanations=self._explained(rows, now), dashboard_url=self.parts.config.dashboard_url
         )
@@ -97,6 +100,20 @@ class AlertSender:
             for body in webhook_payloads(found, now):
                 faults += _post(url, body)
         return faults
+
+
+def _budgets(rows: Sequence[Mapping[str, object]]) -> dict[str, tuple[float, float]]:
+    """Return budget and burn rate by model from model-wide objectives; the least budget counts."""
+    found: dict[str, tuple[float, float]] = {}
+    for row in rows:
+        model, left, burn = row.get("model"), row.get("budget_remaining"), row.get("burn_rate")
+        rate = burn.get("1h") if isinstance(burn, Mapping) else None
+        if not isinstance(model, str) or row.get("tenant") is not None:
+            continue
+        if isinstance(left, int | float) and isinstance(rate, int | float):
+            budget = (min(1.0, max(0.0, float(left))), float(rate))
+            found[model] = min(budget, found.get(model, budget))
+    return found
 
 
 def _undelivered(before: AlertBook, found: AlertRound) -> AlertBook:

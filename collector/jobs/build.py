@@ -15,9 +15,9 @@ from collector.jobs.upkeep import Upkeep
 def build_scheduler(parts: Services) -> Scheduler:
     """Return the jobs of a running collector."""
     counter = ObjectiveCounter(parts)
-    decisions = DecisionKeeper(parts)
-    upkeep = Upkeep(parts)
     alerts = AlertSender(parts)
+    decisions = DecisionKeeper(parts, lambda: alerts.budgets)
+    upkeep = Upkeep(parts)
 
     def join() -> None:
         parts.store.join()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
@@ -12,6 +13,8 @@ from collector.sqlguard.formats import plain
 
 #: An unchanged decision is stored again after this, so that gaps in the record mean a collector that was away.
 REPEAT = timedelta(minutes=5)
+#: How long an incident's cause goes on counting after it was last seen.
+OPEN = timedelta(minutes=15)
 
 
 @dataclass(slots=True)
@@ -19,33 +22,38 @@ class DecisionKeeper:
     """Decides for every pool; keeps what differs from the last stored decision."""
 
     parts: Services
+    #: Remaining error budget and burn rate by model, as the newest look at the objectives found them.
+    budgets: Callable[[], Mapping[str, tuple[float, float]]] = dict
     _last: dict[str, tuple[datetime, tuple[object, ...]]] = field(default_factory=dict)
 
     def run(self) -> None:
         """Decide now and store what is new."""
         from collector.answers.scale import scale
+        from collector.answers.scale_grades import grades
+        from collector.answers.scale_states import Wishes
 
         now = self.parts.clock()
         pins = {pool: pin for pool, pin in self.parts.pins.pins().items() if pin.until > now}
-        answer = scale(
-            self.parts.store.reader(),
-            now,
-            pools=configured_pools(self.parts),
-            pins=pins,
-            frozen=self.parts.pins.frozen,
-        )
+        reader = self.parts.store.reader()
+        causes: dict[str, list[str]] = {}
+        open_ = reader.columns("scale_open_causes", since=now - OPEN)
+        for model, cause in zip(open_["model"], open_["cause"], strict=True):
+            causes.setdefault(str(model), []).append(str(cause))
+        wishes = Wishes(pins=pins, frozen=self.parts.pins.frozen, budgets=self.budgets(), causes=causes)
+        answer = scale(reader, now, pools=configured_pools(self.parts), wishes=wishes)
         found = answer.get("recommendations")
         rows = []
         for decision in found if isinstance(found, list) else []:
             key = str(decision.get("pool"))
-            gist = tuple(decision.get(name) for name in ("action", "current", "proposed", "binding"))
+            gist = tuple(decision.get(name) for name in ("action", "current", "proposed", "need", "binding"))
             known = self._last.get(key)
             if known is not None and known[1] == gist and now - known[0] < REPEAT:
                 continue
             self._last[key] = (now, gist)
             rows.append(_row(decision, now))
         self.parts.store.append("recommendations", rows)
-        self.parts.store.run("collector.jobs", ["grade_decisions"], {"now": now})
+        for one in grades(reader, now):
+            self.parts.store.run("collector.jobs", ["grade_decision"], one)
 
 
 def _row(decision: dict[str, object], now: datetime) -> dict[str, object]:

@@ -19,7 +19,7 @@ from signals.dialects import registry
 from signals.errors import PayloadError
 from signals.privacy import keeps
 from signals.records import Identity
-from signals.spans import Scalar, Span
+from signals.spans import RequestHalf, Scalar, Span
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,9 +86,16 @@ def decode_spans(message: ResourceSpans, peer: str) -> DecodedSpans:
                 why = why or fault
                 continue
             spans.append(plain_span(span, scope.scope.name, resource))
-    halves = registry.request_halves(spans)
+    found = registry.request_halves(spans)
+    halves = tuple(half for half in found if not _says_nothing(half))
     identity = identity_of(resource, message, peer)
-    return DecodedSpans(HalfBatch(identity, tuple(halves)), tuple(spans), rejected, why)
+    return DecodedSpans(HalfBatch(identity, halves, len(found) - len(halves)), tuple(spans), rejected, why)
+
+
+def _says_nothing(half: RequestHalf) -> bool:
+    """Return whether an engine half carries no latency, no length and no id: its span came without attributes."""
+    known = (half.ttft_seconds, half.e2e_seconds, half.queue_seconds, half.input_tokens, half.output_tokens, half.match)
+    return half.side == "engine" and all(value is None for value in known)
 
 
 def plain_span(span: OtlpSpan, scope: str, resource: dict[str, Scalar]) -> Span:

@@ -205,7 +205,10 @@ class Store:
         """Add rows of a public view that jobs make (recommendations, counts, incidents), in one transaction."""
         with self._lock:
             if rows:
-                self._insert(view, list(rows))
+                try:
+                    self._insert(view, list(rows))
+                except (duckdb.Error, pa.ArrowException) as error:
+                    raise StoreError(f"{len(rows)} rows of {view} were not stored: {error}") from error
 
     def run(self, package: str, names: Sequence[str], params: Mapping[str, object]) -> None:
         """Run named statements (`package`/sql/NAME.sql) in one transaction; each takes the `$params` that it names."""

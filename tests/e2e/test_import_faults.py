@@ -109,21 +109,23 @@ def test_a_body_that_is_no_otlp_is_named_and_the_others_are_stored(
     assert _ask(db, "select count(*) > 10 from requests") == [(True,)]
 
 
-def test_a_span_without_attributes_is_a_request_without_latencies(spans: tuple[Path, Path], tmp_path: Path) -> None:
+def test_a_span_without_attributes_is_counted_and_the_others_are_requests(
+    spans: tuple[Path, Path], tmp_path: Path
+) -> None:
     engine, _ = spans
-    for path in engine.glob("*.bin"):
-        if "-logs" in path.name or "-metrics" in path.name:
-            continue
-        message = ExportTraceServiceRequest.FromString(path.read_bytes())
-        for resource in message.resource_spans:
-            for scope in resource.scope_spans:
-                for span in scope.spans:
-                    del span.attributes[:]
-        path.write_bytes(message.SerializeToString())
+    code, whole = _imported(tmp_path, engine)
+    requests = _ask(whole.rename(tmp_path / "whole.duckdb"), "select count(*) from requests")[0][0]
+    path = next(body for body in sorted(engine.glob("*.bin")) if b"llm_request" in body.read_bytes())
+    message = ExportTraceServiceRequest.FromString(path.read_bytes())
+    found = [span for part in message.resource_spans for scope in part.scope_spans for span in scope.spans]
+    emptied = sum(span.name == "llm_request" for span in found)
+    for span in found:
+        del span.attributes[:]
+    path.write_bytes(message.SerializeToString())
     code, db = _imported(tmp_path, engine)
     assert code == 0
-    rows = _ask(db, "select count(*) > 10, count(ttft_seconds), count(input_tokens) from requests")
-    assert rows == [(True, 0, 0)]
+    assert _ask(db, "select count(*) from requests") == [(requests - emptied,)]
+    assert _ask(db, "select kind, count from data_quality where kind = 'empty_span'") == [("empty_span", emptied)]
 
 
 @pytest.mark.parametrize("shift", [HOUR_NS, -HOUR_NS], ids=["ahead", "behind"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -93,34 +94,33 @@ def test_a_decision_is_stored_when_it_differs_or_every_five_minutes(parts: Servi
 
 
 @pytest.mark.parametrize(
-    ("action", "proposed", "queue", "running", "kv", "grade"),
-    [
-        ("hold", 1, 9, 4, 0.9, "too_few"),
-        ("up", 2, 0, 0, 0.1, "too_many"),
-        ("up", 2, 9, 4, 0.9, "right"),
-        ("hold", 1, 0, 4, 0.5, "right"),
-        ("hold", 1, None, None, None, "unknown"),
-    ],
+    ("proposed", "per_minute", "ttft", "grade"),
+    [(1, 120, 9.0, "short"), (9, 60, 0.5, "excess"), (2, 120, 0.5, "right"), (1, 0, 0.0, "unknown")],
 )
 def test_a_decision_is_graded_by_what_came_after_its_horizon(
-    action: str, proposed: int, queue: int | None, running: int, kv: float, grade: str, clock: Clock, tmp_path: Path
+    proposed: int, per_minute: int, ttft: float, grade: str, clock: Clock, tmp_path: Path
 ) -> None:
     clock.now = datetime(2026, 5, 1, 12, tzinfo=UTC)
     with parts_of(None, clock) as parts:
-        decision = {"pool": "p", "model": "m", "current": 1, "proposed": proposed, "action": action, "document": "{}"}
-        parts.store.append(
-            "recommendations", [{"ts": clock.now, "valid_until": clock.now + timedelta(minutes=3), **decision}]
-        )
-        if queue is not None:
-            samples = tmp_path / "engine_samples.csv"
-            lines = [f"2026-05-01T12:0{n}:00Z,i,m,{queue},{running},{kv}" for n in (4, 5, 6)]
-            samples.write_text("\n".join(["ts,instance,model,queue_depth,running,kv_usage_ratio", *lines]) + "\n")
-            import_sources(parts.store, list(recognise((str(samples),)).sources), Options(), lambda _: None)
-        keeper, grades = DecisionKeeper(parts), "select grade from recommendations where pool = 'p'"
-        clock.forward(minutes=5)
+        told = {"forecast_horizon_seconds": 180.0, "capacity_per_instance": {"value": 1.0}, "proposed": proposed}
+        row: dict[str, object] = {"ts": clock.now, "pool": "p", "model": "m", "current": 1, "action": "hold"}
+        row |= {"proposed": proposed, "document": json.dumps(told)}
+        parts.store.append("recommendations", [row])
+        if per_minute:
+            begin = clock.now + timedelta(minutes=1)
+            minutes = [(begin + timedelta(minutes=n)).isoformat() for n in range(5)]
+            files = {
+                "requests.csv": ["ts,model,ttft_seconds,e2e_seconds", *(f"{at},m,{ttft},{ttft + 1}" for at in minutes)],
+                "engine_samples.csv": ["ts,instance,model,first_tokens", *(f"{at},i,m,{per_minute}" for at in minutes)],
+            }
+            for name, lines in files.items():
+                (tmp_path / name).write_text("\n".join(lines) + "\n")
+            import_sources(parts.store, list(recognise((str(tmp_path),)).sources), Options(), lambda _: None)
+        keeper, grades = DecisionKeeper(parts), "select grade from recommendations where ts = '2026-05-01 12:00:00+00'"
+        clock.forward(minutes=4)
         keeper.run()
         assert ask(parts, grades) == [(None,)], "its horizon has not passed"
-        clock.forward(minutes=5)
+        clock.forward(minutes=6)
         keeper.run()
         assert ask(parts, grades) == [(grade,)]
 

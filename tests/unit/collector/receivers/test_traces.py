@@ -38,6 +38,11 @@ def test_a_span_becomes_one_half() -> None:
     assert (half.ttft_seconds, half.input_tokens, half.side) == (0.25, 12, "engine")
 
 
+def test_a_request_span_without_attributes_is_counted_and_makes_no_request() -> None:
+    (batch,) = decode_traces(request_with(), "peer").batches
+    assert (batch.halves, batch.empty) == ((), 1)
+
+
 def test_the_same_bytes_have_the_same_identity_and_others_another() -> None:
     first, again, other = (
         decode_traces(request_with(**{"gen_ai.latency.e2e": seconds}), "peer").batches[0].identity
@@ -53,7 +58,7 @@ def test_message_text_is_not_in_any_span_of_a_batch() -> None:
 
 
 def test_a_span_without_ids_or_with_a_turned_time_is_refused_and_counted() -> None:
-    message = request_with()
+    message = request_with(**{"gen_ai.usage.prompt_tokens": 12})
     spans = message.resource_spans[0].scope_spans[0].spans
     spans.add(name="no ids", start_time_unix_nano=1, end_time_unix_nano=2)
     turned = spans.add()
@@ -72,7 +77,8 @@ def test_a_body_that_is_no_message_is_named() -> None:
 def test_json_ids_are_hex() -> None:
     body = b"""{"resourceSpans": [{"scopeSpans": [{"spans": [{"name": "llm_request", "unknownField": 1,
         "traceId": "000102030405060708090a0b0c0d0e0f", "spanId": "0001020304050607",
-        "startTimeUnixNano": "1780000000000000000", "endTimeUnixNano": "1780000002000000000"}]}]}]}"""
+        "startTimeUnixNano": "1780000000000000000", "endTimeUnixNano": "1780000002000000000",
+        "attributes": [{"key": "gen_ai.usage.prompt_tokens", "value": {"intValue": "12"}}]}]}]}]}"""
     message = parse_json(body, ExportTraceServiceRequest)
     (batch,) = decode_traces(message, "peer").batches
     assert batch.halves[0].trace_id == "000102030405060708090a0b0c0d0e0f"
