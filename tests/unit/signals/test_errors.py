@@ -11,7 +11,7 @@ from signals.errors import ConfigError, SloscopeError, UnknownNameError
 def every_error() -> list[type[SloscopeError]]:
     found = [SloscopeError]
     for parent in found:
-        found.extend(parent.__subclasses__())
+        found.extend(error for error in parent.__subclasses__() if error.__module__ == errors.__name__)
     return found
 
 
