@@ -31,11 +31,13 @@ from range($rows)
 BINS = """
 insert into stored.latency_bins by name
 select
-    300 as step_seconds, time_bucket(interval 5 minutes, ts) as ts, grp as group_id, 'ttft_seconds' as metric,
-    latency_bin(ttft_seconds) as bin, count(*) as count
+    300 as step_seconds, 'ttft_seconds' as metric, time_bucket(interval 5 minutes, ts) as ts,
+    (cast(grp as bigint) << 39) + (cast(epoch(time_bucket(interval 5 minutes, ts)) as bigint) // 300 << 13)
+        + latency_bin(ttft_seconds) + 2000 as key,
+    count(*) as count
 from raw
 group by all
-order by group_id, ts, bin
+order by key
 """
 GROUPS = """
 insert into stored.latency_groups

@@ -1,11 +1,12 @@
 """Computes one quantile for every group and step at once, from stored bins in one cumulative pass; within 1 %.
 
-SQL's own quantiles need a sort per group. Closed levels are stored in order of group, time and bin, so that a check of
-the order and one running sum over all bins are enough; what came late is sorted in.
+SQL's own quantiles need a sort per group. Closed levels are stored in order of their keys (group, time, bin), so that a
+check of the order and one running sum over all bins are enough; what came late is sorted in.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -20,7 +21,11 @@ PACKAGE = "collector.store"
 #: Bits of the sort key for the bin (16-bit, shifted to be positive) and for the step of a day or a year.
 BIN_BITS = 13
 STEP_BITS = 26
+#: Rows that are worked on at once: what a processor's cache holds.
+PIECE = 122_880
 Wholes = npt.NDArray[np.int64]
+#: Keys and their counts.
+Piece = tuple[Wholes, npt.NDArray[np.integer]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -33,25 +38,61 @@ class QuantileGrid:
     value: npt.NDArray[np.float64]
 
 
+_EMPTY = QuantileGrid(np.empty(0, np.int64), np.empty(0, "datetime64[s]"), np.empty(0, np.int64), np.empty(0))
+
+
 def quantile_grid(
     cursor: duckdb.DuckDBPyConnection, metric: str, q: float, since: datetime, until: datetime, step_seconds: int = 300
 ) -> QuantileGrid:
     """Return the q-quantile (inverted CDF) of `metric` by group and step over [since, until), groups ascending."""
-    given = {
-        "metric": metric,
-        "step_seconds": step_seconds,
-        "since": since,
-        "until": until,
-        "cell_bits": STEP_BITS + BIN_BITS,
-        "bin_bits": BIN_BITS,
-        "zero_bin": ZERO_BIN,
-    }
-    found = cursor.execute(sql(PACKAGE, "quantile_grid"), given).fetchnumpy()
-    return grid_of(np.asarray(found["key"]), np.asarray(found["count"]), q, step_seconds)
+    given = {"metric": metric, "step_seconds": step_seconds, "since": since, "until": until}
+    found = cursor.sql(sql(PACKAGE, "quantile_grid"), params=given).to_arrow_table(PIECE)
+    pieces = [(np.asarray(batch.column("key")), np.asarray(batch.column("count"))) for batch in found.to_batches()]
+    return grid_of_pieces(pieces, q, step_seconds)
+
+
+def grid_of_pieces(pieces: Sequence[Piece], q: float, step_seconds: int) -> QuantileGrid:
+    """Return the grid of (keys, counts) in pieces: piece by piece where they ascend, which a cache likes."""
+    if not pieces:
+        return _EMPTY
+    if not all(_ascend(key, after) for (key, _), after in zip(pieces, _last_keys(pieces), strict=True)):
+        return grid_of(*_joined(pieces), q, step_seconds)
+    grids = [_grid_of_sorted(key, counts, q, step_seconds) for key, counts in _whole_cells(pieces)]
+    columns = zip(*((grid.group_id, grid.ts, grid.count, grid.value) for grid in grids), strict=True)
+    return QuantileGrid(*map(np.concatenate, columns))
+
+
+def _whole_cells(pieces: Sequence[Piece]) -> Iterator[Piece]:
+    """Cut ascending pieces anew, so that no cell goes on in the next; only cells at the cuts are copied."""
+    left: list[Piece] = []
+    for key, counts in pieces:
+        begin = int(np.searchsorted(key, (left[0][0][0] >> BIN_BITS) + 1 << BIN_BITS)) if left else 0
+        left.append((key[:begin], counts[:begin]))
+        if begin == len(key):
+            continue
+        yield _joined(left)
+        end = int(np.searchsorted(key, key[-1] >> BIN_BITS << BIN_BITS))
+        yield key[begin:end], counts[begin:end]
+        left = [(key[end:], counts[end:])]
+    if left:
+        yield _joined(left)
+
+
+def _joined(pieces: Sequence[Piece]) -> Piece:
+    return np.concatenate([key for key, _ in pieces]), np.concatenate([counts for _, counts in pieces])
+
+
+def _last_keys(pieces: Sequence[Piece]) -> list[int]:
+    """Return the last key before each piece."""
+    return [-1, *(int(key[-1]) for key, _ in pieces[:-1])]
+
+
+def _ascend(key: Wholes, after: int) -> bool:
+    return int(key[0]) >= after and bool((key[1:] >= key[:-1]).all())
 
 
 def keys_of(group: npt.NDArray[np.integer], step: npt.NDArray[np.integer], bins: npt.NDArray[np.integer]) -> Wholes:
-    """Return the sort keys of bins, as the statement makes them: group, number of the step since 1970, bin."""
+    """Return the keys of bins, as `stored.latency_bins` holds them: group, number of the step since 1970, bin."""
     key: Wholes = (group.astype(np.int64) << STEP_BITS) + step
     return (key << BIN_BITS) + bins - ZERO_BIN
 
@@ -64,15 +105,18 @@ def grid_of(key: Wholes, counts: npt.NDArray[np.integer], q: float, step_seconds
     >>> grid.count.tolist(), grid.value.round(3).tolist()
     ([100, 4], [1.051, 1.03])
     """
-    if not len(counts):
-        return QuantileGrid(np.empty(0, np.int64), np.empty(0, "datetime64[s]"), np.empty(0, np.int64), np.empty(0))
-    if (key[1:] < key[:-1]).any():
+    if len(key) and not _ascend(key, -1):
         order = np.argsort(key, kind="stable")  # sorted runs are merged, not sorted anew
         key, counts = key[order], counts[order]
-    if (counts <= 0).any():
+    return _grid_of_sorted(key, counts, q, step_seconds)
+
+
+def _grid_of_sorted(key: Wholes, counts: npt.NDArray[np.integer], q: float, step_seconds: int) -> QuantileGrid:
+    if len(counts) and counts.min() <= 0:
         key, counts = _netted(key, counts)
-    cells: Wholes = key >> BIN_BITS
-    fresh = np.flatnonzero(np.append(True, cells[1:] != cells[:-1]))
+    if not len(counts):
+        return _EMPTY
+    fresh = np.append(0, np.flatnonzero((key[1:] ^ key[:-1]) >= 1 << BIN_BITS) + 1)
     reached: Wholes = np.cumsum(counts, dtype=np.int64)
     before: Wholes = np.zeros(len(fresh), dtype=np.int64)
     before[1:] = reached[fresh[1:] - 1]
@@ -81,7 +125,7 @@ def grid_of(key: Wholes, counts: npt.NDArray[np.integer], q: float, step_seconds
     chosen: Wholes = (key[np.searchsorted(reached, before + ranks)] & ((1 << BIN_BITS) - 1)) + ZERO_BIN
     gamma = np.exp(LN_GAMMA)
     value = np.where(chosen <= ZERO_BIN, 0.0, 2.0 * np.exp(LN_GAMMA * chosen) / (gamma + 1.0))
-    cells = cells[fresh]
+    cells: Wholes = key[fresh] >> BIN_BITS
     ts = ((cells & ((1 << STEP_BITS) - 1)) * step_seconds).astype("datetime64[s]")
     return QuantileGrid(cells >> STEP_BITS, ts, totals, value)
 

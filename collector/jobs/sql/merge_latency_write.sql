@@ -1,5 +1,5 @@
 -- Puts the merged counts in their place.
 insert into stored.latency_bins by name
-select step_seconds, ts, group_id, metric, bin, count
+select step_seconds, metric, ts, key, count
 from merged_latency
-order by step_seconds, metric, group_id, ts, bin
+order by step_seconds, metric, key

@@ -358,13 +358,13 @@ create table stored.latency_groups (
     adapter VARCHAR
 );
 
+-- `key` is group_id << 39 | (epoch(ts) // step_seconds) << 13 | bin + 2000: one sorted column is read fastest.
 create table stored.latency_bins (
     step_seconds INTEGER not null,
-    ts TIMESTAMPTZ not null,
-    group_id INTEGER not null,
     metric VARCHAR not null,
-    bin SMALLINT not null,
-    count BIGINT not null
+    ts TIMESTAMPTZ not null,
+    key BIGINT not null,
+    count INTEGER not null
 );
 
 create table stored.instance_bins (

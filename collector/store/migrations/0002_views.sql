@@ -68,9 +68,9 @@ from stored.imported_bins;
 create view latency_bins as
 select
     b.ts, b.step_seconds, b.metric, g.model, g.model_version, g.tenant, g.length_bucket, g.region, g.adapter,
-    b.bin, b.count
+    cast((b.key & 8191) - 2000 as smallint) as bin, cast(b.count as bigint) as count
 from stored.latency_bins as b
-join stored.latency_groups as g on g.group_id = b.group_id;
+join stored.latency_groups as g on g.group_id = cast(b.key >> 39 as integer);
 
 create view instance_bins as
 select

@@ -2,11 +2,11 @@
 insert into stored.instance_bins by name
 select
     60 as step_seconds,
-    time_bucket(interval 1 minute, ts) as ts,
+    to_timestamp(second // 60 * 60) as ts,
     model,
     instance,
     metric,
-    bin,
+    cast((cell & 8191) - 2000 as smallint) as bin,
     sum(sign) as count
 from counted_values
 where instance is not null

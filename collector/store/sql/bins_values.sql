@@ -22,7 +22,8 @@ with spread as (
     from counted_requests
 )
 select
-    s.sign, s.model, s.instance, s.metric, s.ts, g.group_id, latency_bin(s.seconds) as bin
+    s.sign, s.model, s.instance, s.metric, cast(epoch_us(s.ts) // 1000000 as bigint) as second,
+    (cast(g.group_id as bigint) << 39) + latency_bin(s.seconds) + 2000 as cell
 from spread as s
 join stored.latency_groups as g on
     g.model is not distinct from s.model

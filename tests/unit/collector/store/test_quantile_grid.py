@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from collector.store.quantile_grid import grid_of, keys_of
+from collector.store.quantile_grid import grid_of, grid_of_pieces, keys_of
 from signals.bins import ALPHA, ZERO_BIN, bin_of
 
 VALUES = st.lists(st.tuples(st.integers(1, 3), st.integers(0, 2), st.floats(1e-4, 1e4)), min_size=1, max_size=60)
@@ -46,3 +46,17 @@ def test_zero_has_its_own_bin_and_nothing_gives_nothing() -> None:
     assert grid.value.tolist() == [0.0]
     empty = np.empty(0, dtype=np.int64)
     assert len(grid_of(empty, empty, 0.5, 60).value) == 0
+
+
+@settings(max_examples=80, deadline=None)
+@given(VALUES, st.integers(1, 7), st.booleans())
+def test_pieces_give_what_the_whole_gives(found: list[tuple[int, int, float]], size: int, in_order: bool) -> None:
+    columns = (np.array(column) for column in zip(*((g, s, bin_of(v)) for g, s, v in found), strict=True))
+    key = keys_of(*columns)
+    key = np.sort(key) if in_order else key
+    counts = np.arange(1, len(key) + 1, dtype=np.int32)
+    pieces = [(key[at : at + size], counts[at : at + size]) for at in range(0, len(key), size)]
+    whole, pieced = grid_of(key, counts, 0.99, 300), grid_of_pieces(pieces, 0.99, 300)
+    for name in ("group_id", "ts", "count", "value"):
+        assert np.array_equal(getattr(whole, name), getattr(pieced, name))
+    assert len(grid_of_pieces([], 0.99, 300).value) == 0
