@@ -18,7 +18,7 @@ setup: $(STAMP) ## Build .venv with everything (does nothing when it is up to da
 $(STAMP): pyproject.toml
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
-	@VIRTUAL_ENV=$(VENV) $(BIN)/uv pip install --quiet --python $(BIN)/python -e '.[server,dashboard]' --group dev
+	@VIRTUAL_ENV=$(VENV) $(BIN)/uv pip install --quiet --compile-bytecode --python $(BIN)/python -e '.[server,dashboard]' --group dev
 	@touch $(STAMP)
 
 demo: setup ## Replay recorded engines through agent, collector and dashboard (ARGS="--once -o json" prints and exits)
