@@ -36,10 +36,11 @@ class Lives:
         rows: list[dict[str, object]] = []
         time = datetime.fromtimestamp(scrape.time_ns // 1000 / 1e6, UTC)
         if scrape.state == GONE:
+            gone = [key for key in self._lives if key[0] == scrape.target.instance]
+            lives = [self._lives.pop(key) for key in gone]
             return [
                 {"instance": life.instance, "model": life.model, "started_at": life.started_at, "stopped_at": time}
-                for life in self._lives.values()
-                if life.instance == scrape.target.instance
+                for life in lives
             ]
         start = None if scrape.process_start is None else datetime.fromtimestamp(scrape.process_start, UTC)
         for found in scrape.increments:

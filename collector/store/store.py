@@ -31,7 +31,7 @@ from collector.store.rows import EdgeSets, Rows, add_host_rows, add_scrape, arro
 from collector.store.sqlfiles import sql
 from collector.store.tables import import_table
 from signals.errors import StoreError
-from signals.records import HostRows, Identity, Scrape
+from signals.records import GONE, HostRows, Identity, Scrape
 
 PACKAGE = "collector.store"
 
@@ -140,12 +140,16 @@ class Store:
             if isinstance(batch, Scrape):
                 add_scrape(batch, rows, self._edges)
                 ready.lives.extend(self._lives.observe(batch))
+                if batch.state == GONE:
+                    self._seen.clear()
                 _note_error(rows, now, batch.target.instance, batch.state, batch.error)
             elif isinstance(batch, ColumnBatch):
                 columns.append(batch)
                 for scrape in self._seen.fresh(batch):
                     ready.lives.extend(self._lives.observe(scrape))
                 for source in batch.sources:
+                    if source.state == GONE:
+                        self._seen.clear()  # who comes back is to be seen again
                     _note_error(rows, now, source.target.instance, source.state, source.error)
             elif isinstance(batch, HostRows):
                 add_host_rows(batch, rows)

@@ -15,7 +15,8 @@ set
     max_running = coalesce(o.max_running, n.max_running),
     ready_at = coalesce(o.ready_at, n.ready_at),
     draining_at = coalesce(o.draining_at, n.draining_at),
-    stopped_at = coalesce(n.stopped_at, o.stopped_at),
+    -- A scrape names the engine: a life that is scraped again has not ended, whatever was thought.
+    stopped_at = case when n.stopped_at is null and n.engine is not null then null else coalesce(n.stopped_at, o.stopped_at) end,
     config = coalesce(o.config, n.config)
 from incoming_lives as n
 where

@@ -15,7 +15,7 @@ from collector.store.batch import HalfBatch, TableBatch
 from collector.store.store import Store
 from signals.errors import StoreError
 from signals.readings import HistogramIncrement, Increments
-from signals.records import FAILED, OK, HostRows, Identity, Scrape, Target
+from signals.records import FAILED, GONE, OK, HostRows, Identity, Scrape, Target
 from signals.spans import RequestHalf
 
 T0 = 1_795_000_000_000_000_000
@@ -237,6 +237,15 @@ def test_a_restarted_instance_begins_another_life(store: Store) -> None:
     rows = ask(store, "select started_at, stopped_at from instances order by started_at")
     assert len(rows) == 2
     assert rows[0][1] == rows[1][0]
+
+
+def test_an_instance_that_comes_back_with_the_same_process_has_not_stopped(store: Store) -> None:
+    gone = scrape(2, state=GONE, increments=(), last_groups=(("m", "both"),))
+    store.commit([scrape(1)])
+    store.commit([gone])
+    assert ask(store, "select count(*), count(stopped_at) from instances") == [(1, 1)]
+    store.commit([scrape(3)])
+    assert ask(store, "select count(*), count(stopped_at) from instances") == [(1, 0)]
 
 
 def test_lifecycle_rows_fill_in_what_scrapes_do_not_know(store: Store) -> None:
