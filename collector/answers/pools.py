@@ -104,7 +104,7 @@ def _pool(entry: object, where: str, faults: list[str]) -> Pool | None:
         faults.append(f"{where}: expected a mapping, got {type(entry).__name__}")
         return None
     fields: dict[str, object] = {}
-    for key, value in entry.items():
+    for key, value in _priced(entry).items():
         rule = KEYS.get(str(key))
         if rule is None:
             faults.append(f"{where}.{key}: unknown key{nearest(str(key), KEYS)}")
@@ -123,6 +123,15 @@ def _pool(entry: object, where: str, faults: list[str]) -> Pool | None:
         return None
     pool = Pool(**fields)  # type: ignore[arg-type]  # every value has passed its key's rule
     return pool if _consistent(pool, where, faults) else None
+
+
+def _priced(entry: Mapping[object, object]) -> Mapping[object, object]:
+    """Return the pool with a `since` beside its price moved into the price."""
+    price = entry.get("usd_per_gpu_hour")
+    if "since" not in entry or price is None or isinstance(price, Mapping):
+        return entry
+    kept = {key: value for key, value in entry.items() if key != "since"}
+    return {**kept, "usd_per_gpu_hour": {"value": price, "since": entry["since"]}}
 
 
 def _since(price: Mapping[object, object], where: str, faults: list[str]) -> str | None:

@@ -8,7 +8,7 @@ from importlib import import_module
 
 import click
 
-from signals.errors import SloscopeError
+from signals.errors import SloscopeError, nearest
 
 #: Command → module:object under collector.cli; loaded when the command is used, so that help stays quick.
 COMMANDS = {
@@ -41,10 +41,10 @@ class Commands(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002  # click's own signature
         return list(COMMANDS)
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command:
         place = COMMANDS.get(cmd_name)
         if place is None:
-            return None
+            ctx.fail(f"no such command {cmd_name!r}{nearest(cmd_name, COMMANDS)}")
         module, _, name = place.partition(":")
         found: click.Command = getattr(import_module(f"collector.cli.{module}"), name)
         return found
@@ -77,4 +77,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         sys.stderr.close()
         return 0
+    except OSError as error:
+        click.echo(f"sloscope: {error.filename or 'input or output'}: {error.strerror or error}", err=True)
+        return 1
     return result if isinstance(result, int) else 0

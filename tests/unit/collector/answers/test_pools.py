@@ -31,6 +31,11 @@ def test_a_good_file_gives_its_pools() -> None:
     assert (decode.role, decode.min, decode.cost_per_hour(1)) == ("decode", 1, None)
 
 
+def test_the_day_of_a_price_may_stand_beside_it() -> None:
+    (pool,) = read_pools("- {name: a, model: m, usd_per_gpu_hour: 2.5, since: 2026-01-01}")
+    assert (pool.usd_per_gpu_hour, pool.price_since) == (2.5, "2026-01-01")
+
+
 def test_all_faults_are_told_at_once_with_file_and_key() -> None:
     text = """
 - {name: a, model: m, reigon: eu, min: -1, role: prefil}
