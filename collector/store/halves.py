@@ -34,16 +34,19 @@ def _type(name: str) -> pa.DataType:
 _SCHEMA = pa.schema([(name, _type(name)) for name in COLUMNS])
 
 
-_values = attrgetter(*COLUMNS)
-
-
 def halves_table(halves: Sequence[RequestHalf]) -> pa.Table:
     """Return the halves as columns named like the fields of RequestHalf."""
     if not halves:
         return _SCHEMA.empty_table()
-    columns = zip(*map(_values, halves), strict=True)
-    arrays = [pa.array(values, type=field.type) for values, field in zip(columns, _SCHEMA, strict=True)]
-    return pa.Table.from_arrays(arrays, schema=_SCHEMA)
+    return pa.Table.from_arrays([_column(halves, field) for field in _SCHEMA], schema=_SCHEMA)
+
+
+def _column(halves: Sequence[RequestHalf], field: pa.Field) -> pa.Array:
+    """Return one field of all halves: most fields are None on one side, or throughout."""
+    values = list(map(attrgetter(field.name), halves))
+    if values.count(None) == len(values):
+        return pa.nulls(len(values), field.type)
+    return pa.array(values, type=field.type)
 
 
 def add_halves(cursor: duckdb.DuckDBPyConnection, batches: Sequence[HalfBatch]) -> None:

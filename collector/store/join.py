@@ -21,9 +21,10 @@ PACKAGE = "collector.store"
 #: Two halves of one request happened within a day of each other, by either clock.
 REACH_NS = 86_400_000_000_000
 STEPS = (
-    "join_touched_gateways", "join_gateways", "join_engines", "join_pairs", "join_clocks", "join_requests",
-    "join_replaced", "join_delete", "join_insert", "bins_counted", "bins_groups", "bins_values", "bins_latency",
-    "bins_instance",
+    "join_touched_gateways", "join_parts", "join_gateways", "join_gateways_merged", "join_members", "join_engines",
+    "join_engines_merged", "join_pairs", "join_clocks", "join_requests",
+    "join_replaced", "join_delete", "join_insert", "bins_counted", "bins_groups", "bins_places",
+    "bins_values", "bins_latency", "bins_instance",
 )  # fmt: skip
 
 

@@ -16,11 +16,17 @@ from signals.errors import StoreError
 SCHEMA = "stored"
 #: The newest file format that DuckDB 1.5.5 and 2.x both read.
 STORAGE_VERSION = "v1.5.0"
+#: A checkpoint compresses again what the tables' last blocks hold, so it pays to make few; replaying this much takes
+#: about a second.
+CHECKPOINT_SIZE = "64MB"
 
 
 def open_writable(path: Path | None, memory_limit: str | None, threads: int | None) -> duckdb.DuckDBPyConnection:
     """Open or create the file at `path` (None: in memory). StoreError says what stands in the way."""
-    config: dict[str, str | bool | int | float | list[str]] = {"storage_compatibility_version": STORAGE_VERSION}
+    config: dict[str, str | bool | int | float | list[str]] = {
+        "storage_compatibility_version": STORAGE_VERSION,
+        "checkpoint_threshold": CHECKPOINT_SIZE,
+    }
     if memory_limit is not None:
         config["memory_limit"] = memory_limit
     if threads is not None:

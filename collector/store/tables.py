@@ -44,6 +44,7 @@ def import_table(cursor: duckdb.DuckDBPyConnection, batch: TableBatch) -> None:
                     "join_insert",
                     "import_count",
                     "bins_groups",
+                    "bins_places",
                     "bins_values",
                     "bins_latency",
                     "bins_instance",

@@ -1,13 +1,31 @@
 -- Adds the signed counts to all three levels of the latency bins, in the order of their keys.
 insert into stored.latency_bins by name
-select
-    level.step_seconds,
-    v.metric,
-    to_timestamp(v.second // level.step_seconds * level.step_seconds) as ts,
-    v.cell + (v.second // level.step_seconds << 13) as key,
-    sum(v.sign) as count
-from counted_values as v
-cross join (select unnest([60, 300, 3600]) as step_seconds) as level
-group by all
-having sum(v.sign) <> 0
-order by 1, 2, 4
+with minutes as materialized (
+    select metric, second // 60 as step, cell, sum(sign) as count
+    from counted_values
+    group by all
+),
+fives as materialized (
+    select metric, step // 5 as step, cell, sum(count) as count
+    from minutes
+    group by all
+),
+hours as (
+    select metric, step // 12 as step, cell, sum(count) as count
+    from fives
+    group by all
+),
+levels as (
+    select 60 as step_seconds, metric, step, cell, count
+    from minutes
+    union all
+    select 300, metric, step, cell, count
+    from fives
+    union all
+    select 3600, metric, step, cell, count
+    from hours
+)
+select step_seconds, metric, to_timestamp(step * step_seconds) as ts, cell + (step << 13) as key, count
+from levels
+where count <> 0
+order by step_seconds, metric, key

@@ -1,48 +1,30 @@
--- Merges the parts of each touched gateway request into one row.
+-- Collects the touched gateway requests that have one part; those of several are merged next.
 create or replace temp table joining_gateways as
-with links as (
-    select alias, any_value(key) as key
-    from stored.halves
-    where side = 'gateway' and alias is not null and start_ns between $low and $high
-    group by alias
-),
-parts as (
-    select coalesce(links.key, h.key) as gateway_key, h.*
-    from stored.halves as h
-    left join links on links.alias = h.key
-    where h.side = 'gateway' and h.start_ns between $low and $high
-)
 select
-    gateway_key,
-    min(start_ns) as start_ns,
-    max(end_ns) as end_ns,
-    any_value(trace_id) as trace_id,
-    max(match) as match,
-    max(request_id) as request_id,
-    max(model) as model,
-    max_by(requested_model, (model is not null, start_ns)) as requested_model,
-    max(tenant) as tenant,
-    max(tenant_id) as tenant_id,
-    max(domain) as domain,
-    max(request_class) as request_class,
-    max(region) as region,
-    nullif(sum(coalesce(attempts, 0)), 0) as attempts,
-    max(input_tokens) as input_tokens,
-    max(cached_tokens) as cached_tokens,
-    max(output_tokens) as output_tokens,
-    max(start_ns + cast(ttft_seconds * 1e9 as bigint)) as first_token_ns,
-    max(e2e_seconds) as e2e_seconds,
-    max_by(
-        status,
-        case status
-            when 'ok' then 0 when 'client_error' then 1 when 'rate_limited' then 2 when 'aborted' then 3
-            when 'rejected' then 4 when 'timeout' then 5 else 6
-        end
-    ) as status,
-    max(finish_reason) as finish_reason,
-    max(temperature) as temperature,
-    max(session) as session,
-    max(turn) as turn
-from parts
-where gateway_key in (select gateway_key from touched_gateways)
-group by gateway_key
+    t.gateway_key,
+    h.start_ns,
+    h.end_ns,
+    h.trace_id,
+    h.match,
+    h.request_id,
+    h.model,
+    h.requested_model,
+    h.tenant,
+    h.tenant_id,
+    h.domain,
+    h.request_class,
+    h.region,
+    nullif(h.attempts, 0) as attempts,
+    h.input_tokens,
+    h.cached_tokens,
+    h.output_tokens,
+    h.start_ns + cast(h.ttft_seconds * 1e9 as bigint) as first_token_ns,
+    h.e2e_seconds,
+    h.status,
+    h.finish_reason,
+    h.temperature,
+    h.session,
+    h.turn
+from touched_parts as t
+join stored.halves as h on h.half_sequence = t.half_sequence
+where not t.merged

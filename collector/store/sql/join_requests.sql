@@ -1,32 +1,16 @@
 -- Builds the request rows of everything touched: joined, gateway only, engine only.
 create or replace temp table joined_requests as
-with pairs as (
-    select gateway_key, engine_part, tries
-    from joining_pairs
-    where served
-),
-sides as (
-    select
-        g.gateway_key, p.engine_part, p.tries,
-        g.start_ns as gateway_ns, g.end_ns as gateway_end_ns, g.first_token_ns as gateway_first_ns,
-        e.start_ns as engine_ns,
-        e.start_ns >= g.start_ns and not coalesce(g.end_ns > g.start_ns and e.start_ns > g.end_ns, false)
-            as clocks_agree
-    from joining_gateways as g
-    left join pairs as p on p.gateway_key = g.gateway_key
-    left join joining_engines as e on e.engine_part = p.engine_part
-    where
-        p.engine_part is not null or g.model is not null or g.tenant is not null or g.tenant_id is not null
-        or g.match is not null or g.status not in ('ok', 'aborted')
-    union all
-    select null, e.engine_part, 1, null, null, null, e.start_ns, false
+with served as (
+    select p.gateway_key, p.tries, e.*
     from joining_engines as e
-    where e.engine_part not in (select engine_part from joining_pairs)
+    left join joining_pairs as p on p.engine_part = e.engine_part
+    where p.served or p.engine_part is null
 ),
 known as (
     select
-        s.gateway_key, s.engine_part, s.tries, s.gateway_ns, s.engine_ns, s.clocks_agree,
-        coalesce(s.gateway_ns, s.engine_ns) as start_ns,
+        g.gateway_key, e.engine_part, e.tries, coalesce(g.start_ns, e.start_ns) as start_ns,
+        e.start_ns >= g.start_ns and not coalesce(g.end_ns > g.start_ns and e.start_ns > g.end_ns, false)
+            as clocks_agree,
         g.trace_id as gateway_trace, g.match as gateway_match, g.request_id as gateway_request_id,
         g.model as gateway_model, g.requested_model as gateway_requested, g.tenant as gateway_tenant, g.tenant_id,
         g.domain as gateway_domain, g.request_class as gateway_class, g.region as gateway_region, g.attempts,
@@ -43,15 +27,17 @@ known as (
         e.structured, e.temperature as engine_temperature, e.spec_draft_tokens, e.spec_accepted_tokens,
         e.session as engine_session, e.turn as engine_turn, e.prefix_hashes,
         case
-            when s.gateway_first_ns is not null then (s.gateway_first_ns - s.gateway_ns) / 1e9
-            when s.gateway_ns is null then e.ttft_seconds
-            when s.clocks_agree then (s.engine_ns - s.gateway_ns) / 1e9 + e.ttft_seconds
+            when g.first_token_ns is not null then (g.first_token_ns - g.start_ns) / 1e9
+            when g.gateway_key is null then e.ttft_seconds
+            when clocks_agree then (e.start_ns - g.start_ns) / 1e9 + e.ttft_seconds
             else e.ttft_seconds
         end as ttft_seconds,
         coalesce(g.e2e_seconds, e.e2e_seconds) as e2e_seconds
-    from sides as s
-    left join joining_gateways as g on g.gateway_key = s.gateway_key
-    left join joining_engines as e on e.engine_part = s.engine_part
+    from joining_gateways as g
+    full join served as e on e.gateway_key = g.gateway_key
+    where
+        e.engine_part is not null or g.model is not null or g.tenant is not null or g.tenant_id is not null
+        or g.match is not null or g.status not in ('ok', 'aborted')
 ),
 named as (
     select
