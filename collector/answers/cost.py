@@ -78,7 +78,7 @@ def cost(
         "from": _rfc3339(opens),
         "to": _rfc3339(closes),
         "usd": total / 100 if priced else None,
-        "gpu_hours": sum(spend.gpu_hours for spend in spends),
+        "gpu_hours": sum(spend.gpu_hours for spend in spends) if spends else None,
         "weights": {kind: getattr(weights, kind) for kind in KINDS},
         "prices": [
             {
@@ -159,7 +159,7 @@ def _models(
         found.append(
             {
                 "model": model,
-                "gpu_hours": sum(spend.gpu_hours for spend in own),
+                "gpu_hours": sum(spend.gpu_hours for spend in own) if own else None,
                 "usd": sum(spend.usd for spend in own) if priced else None,
                 "idle_ratio": None if np.isnan(ratio) else ratio,
                 "tokens": _by_kind(served),

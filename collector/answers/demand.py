@@ -110,7 +110,8 @@ def _watched(
 ) -> tuple[FloatArray, np.ndarray[tuple[int], np.dtype[np.bool_]]]:
     """Return what the engines counted per step (0 where watched, NaN elsewhere), and which steps were watched.
 
-    Where no engine is scraped at all, requests of any model show that the collector was there.
+    Where no engine is scraped at all, requests of any model show that the collector was there. Scrapes of engines that
+    never count the signal show nothing.
     """
     place = watched["step"].astype(np.int64) - low
     kept = (place >= 0) & (place < size)
@@ -119,7 +120,8 @@ def _watched(
         watched[name][kept].astype(np.float64) for name in ("scrapes", "requests", "requests_of_any")
     )
     alive = np.zeros(size, dtype=np.bool_)
-    alive[place] = (scrapes > 0) | (requests > 0) | ((of_any > 0) & (not (scrapes > 0).any()))
+    counts = (requests > 0).any() or np.isfinite(watched[counter].astype(np.float64)).any()
+    alive[place] = ((scrapes > 0) & counts) | (requests > 0) | ((of_any > 0) & (not (scrapes > 0).any()))
     totals: FloatArray = np.where(alive, 0.0, np.nan)
     counted = np.nan_to_num(watched[counter][kept].astype(np.float64))
     totals[place] = np.where((requests == 0) & (counted > 0), counted, totals[place])

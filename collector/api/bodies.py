@@ -1,4 +1,4 @@
-"""Reads request bodies within limits on size, time and decompressed size; never reads what a limit forbids."""
+"""Reads request bodies within limits on size, time and decompressed size; never keeps what a limit forbids."""
 
 from __future__ import annotations
 
@@ -6,9 +6,13 @@ import asyncio
 from dataclasses import dataclass
 
 from fastapi import Request
+from starlette.requests import ClientDisconnect
 
 from collector.receivers.compression import decompress
 from signals.errors import PayloadError, TooLargeError
+
+#: Of a refused body so much is taken in and thrown away: most clients read no answer before they have sent theirs.
+DISCARDED_BYTES = 64 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +28,7 @@ async def read_body(request: Request, limits: BodyLimits) -> bytes:
     """Return the body as sent. Raise TooLargeError (413) over the size, PayloadError (408) when it takes too long."""
     stated = request.headers.get("content-length")
     if stated is not None and stated.isdigit() and int(stated) > limits.sent:
+        await _discard(request, int(stated), limits)
         raise TooLargeError(f"body of {stated} bytes is over the limit of {limits.sent}", limit=limits.sent)
     parts = []
     size = 0
@@ -31,14 +36,31 @@ async def read_body(request: Request, limits: BodyLimits) -> bytes:
         async with asyncio.timeout(limits.seconds):
             async for part in request.stream():
                 size += len(part)
-                if size > limits.sent:
-                    raise TooLargeError(f"body is over the limit of {limits.sent} bytes", limit=limits.sent)
-                parts.append(part)
+                if size > limits.sent and size > DISCARDED_BYTES:
+                    break
+                if size <= limits.sent:
+                    parts.append(part)
+                else:
+                    parts.clear()
+            if size > limits.sent:
+                raise TooLargeError(f"body is over the limit of {limits.sent} bytes", limit=limits.sent)
     except TimeoutError:
         raise PayloadError(
             f"the body did not arrive within {limits.seconds:g} s ({size} bytes so far)", status=408
         ) from None
     return b"".join(parts)
+
+
+async def _discard(request: Request, stated: int, limits: BodyLimits) -> None:
+    """Take in a body that is refused, within bounds; a client that asks first (Expect) is answered at once."""
+    if stated > DISCARDED_BYTES or "expect" in request.headers:
+        return
+    try:
+        async with asyncio.timeout(limits.seconds):
+            async for _ in request.stream():
+                pass
+    except (TimeoutError, ClientDisconnect):
+        return
 
 
 async def read_content(request: Request, limits: BodyLimits) -> bytes:

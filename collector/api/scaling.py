@@ -134,7 +134,12 @@ async def freeze(request: Request, parts: Parts) -> JSONResponse:
 
 async def desired(parts: Services, pool: str, now: datetime | None) -> tuple[int, dict[str, object]]:
     """Return (replicas, decision) of a pool; BlindError (503) when nothing can be seen of it."""
-    answer = await ask(parts, "scale", now, pool=pool, **scaling_inputs(parts, now or parts.clock()))
+    try:
+        answer = await ask(parts, "scale", now, pool=pool, **scaling_inputs(parts, now or parts.clock()))
+    except UnknownNameError as error:
+        if error.data.get("known"):
+            raise
+        raise BlindError("no pool has been seen yet: keep what runs", retry_after=15) from error
     decisions = answer["recommendations"]
     assert isinstance(decisions, list)
     decision: dict[str, object] = decisions[0] if decisions else {"action": BLIND}

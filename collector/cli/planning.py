@@ -11,7 +11,7 @@ import click
 from collector.cli.options import option, output_option, place_options
 from collector.cli.output import cell, show
 from collector.cli.place import UrlPlace, resolve
-from signals.errors import ConfigError
+from signals.errors import ConfigError, InputError
 
 
 @click.command()
@@ -42,7 +42,13 @@ def plan(
         return
     given = _settings(settings)
     if db is None and url is None:
-        answer = _assumed(name, given)
+        try:
+            answer = _assumed(name, given)
+        except InputError as error:
+            faults = error.data.get("faults")
+            if not isinstance(faults, list):
+                raise
+            raise ConfigError("planner inputs out of range", faults) from error
     else:
         place = resolve(db, url, token_file, now)
         if isinstance(place, UrlPlace):

@@ -66,6 +66,19 @@ def test_the_object_is_json_and_has_the_contracts_keys() -> None:
     assert {"mase", "pinball", "coverage"} <= set(backtest)
 
 
+def test_scrapes_that_never_count_a_signal_show_no_demand_rather_than_none() -> None:
+    connection = public_store()
+    store_samples(connection, every(60, NOW - timedelta(hours=3), NOW), first_tokens=4)
+    reader = DuckReader(connection)
+    _, counted = demand(reader, NOW, model="m", signal="requests")
+    _, unknown = demand(reader, NOW, model="m", signal="output_tokens")
+    assert np.isfinite(counted).all()
+    assert not np.isfinite(unknown).any()
+    points = forecast(reader, NOW, model="m", signal="output_tokens", horizon_seconds=1200)["points"]
+    assert isinstance(points, list)
+    assert all(point["q50"] is None for point in points)
+
+
 def test_a_step_that_nothing_watched_is_missing_and_a_sampled_idle_step_is_zero() -> None:
     connection = public_store()
     start = NOW - timedelta(hours=3)

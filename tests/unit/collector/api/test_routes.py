@@ -85,6 +85,13 @@ def test_keda_is_told_a_number_when_the_pool_is_seen(collector: tuple[TestClient
     assert answer.json()["replicas"] == pool["proposed"] >= 1
 
 
+def test_keda_is_told_503_while_no_pool_has_been_seen_at_all() -> None:
+    with running() as (client, _):
+        answer = client.get("/api/v1/scaling/keda", params={"pool": "org/m"})
+    assert answer.status_code == 503
+    assert "replicas" not in answer.json()
+
+
 def test_keda_is_told_503_and_no_number_when_the_pool_is_blind(collector: tuple[TestClient, Services, Path]) -> None:
     pool = collector[0].get("/api/v1/recommendations").json()["recommendations"][0]["pool"]
     later = "2026-12-01T00:00:00Z"

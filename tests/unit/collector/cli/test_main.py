@@ -20,3 +20,11 @@ def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path, capsys: pytest.Ca
     told = capsys.readouterr().err
     assert "below: Not a directory" in told
     assert "Traceback" not in told
+
+
+@pytest.mark.parametrize("value", ["abc", "-1"])
+def test_a_planner_input_out_of_range_is_a_usage_error_that_names_it(
+    value: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["plan", "autoscaling", "--set", f"requests_per_second={value}"]) == 2
+    assert "requests_per_second" in capsys.readouterr().err
