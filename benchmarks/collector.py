@@ -51,7 +51,7 @@ def joins(folder: Path, quick: bool) -> list[Row]:
     """Request halves to joined requests, and bytes per request row."""
     from benchmarks.ingest import halves
 
-    found = halves.join(folder / "halves.duckdb", 20_000 if quick else 60_000)
+    found = halves.join(folder / "halves.duckdb", 40_000 if quick else 150_000)
     return [
         Row("requests_joined_per_cpu_second", found.per_cpu_second, "requests"),
         Row("bytes_per_request", found.bytes_per_request, "B"),
