@@ -18,16 +18,19 @@ create table stored.quality (
 
 create sequence stored.half_sequence;
 
+-- `key`, `part` and `alias` are the first half of the MD5 of what the senders call them; `name` is the key or the part
+-- itself where nothing else names the request.
 create table stored.halves (
     half_sequence BIGINT not null,
     side VARCHAR not null,
-    key VARCHAR not null,
-    part VARCHAR not null,
+    key UBIGINT not null,
+    part UBIGINT not null,
+    name VARCHAR,
     start_ns BIGINT not null,
     end_ns BIGINT,
     trace_id VARCHAR,
     match VARCHAR,
-    alias VARCHAR,
+    alias UBIGINT,
     request_id VARCHAR,
     model VARCHAR,
     requested_model VARCHAR,
@@ -63,8 +66,8 @@ create table stored.halves (
 );
 
 create table stored.requests (
-    gateway_key VARCHAR,
-    engine_part VARCHAR,
+    gateway_key UBIGINT,
+    engine_part UBIGINT,
     ts TIMESTAMPTZ not null,
     first_token_at TIMESTAMPTZ,
     finished_at TIMESTAMPTZ,

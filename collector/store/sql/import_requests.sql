@@ -1,8 +1,8 @@
 -- Adds imported requests: derives what follows from other columns, leaves the rest as it came.
 create or replace temp table joined_requests as
 select
-    cast(null as varchar) as gateway_key,
-    cast(null as varchar) as engine_part,
+    cast(null as ubigint) as gateway_key,
+    cast(null as ubigint) as engine_part,
     r.* exclude (request_id, length_bucket, tpot_seconds, status, source, first_token_at, finished_at),
     coalesce(r.request_id, 'import-' || md5(cast(r as varchar))) as request_id,
     coalesce(r.length_bucket, length_bucket(r.input_tokens)) as length_bucket,

@@ -13,6 +13,7 @@ select
     h.trace_id,
     h.match,
     h.request_id,
+    h.name,
     h.model,
     h.requested_model,
     h.model_version,

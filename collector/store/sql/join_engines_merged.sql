@@ -13,6 +13,7 @@ select
     max(trace_id) as trace_id,
     max(match) as match,
     max(request_id) as request_id,
+    max_by(name, h.part = m.engine_part) as name,
     max(model) as model,
     max(requested_model) as requested_model,
     max(model_version) as model_version,

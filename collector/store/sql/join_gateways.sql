@@ -7,6 +7,7 @@ select
     h.trace_id,
     h.match,
     h.request_id,
+    h.name,
     h.model,
     h.requested_model,
     h.tenant,

@@ -7,6 +7,7 @@ select
     any_value(trace_id) as trace_id,
     max(match) as match,
     max(request_id) as request_id,
+    max_by(name, h.key = t.gateway_key) as name,
     max(model) as model,
     max_by(requested_model, (model is not null, start_ns)) as requested_model,
     max(tenant) as tenant,

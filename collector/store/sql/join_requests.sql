@@ -1,4 +1,4 @@
--- Builds the request rows of everything touched: joined, gateway only, engine only.
+-- Builds the request rows of everything touched: joined, gateway only, engine only; to a microsecond.
 create or replace temp table joined_requests as
 with served as (
     select p.gateway_key, p.tries, e.*
@@ -12,6 +12,7 @@ known as (
         e.start_ns >= g.start_ns and not coalesce(g.end_ns > g.start_ns and e.start_ns > g.end_ns, false)
             as clocks_agree,
         g.trace_id as gateway_trace, g.match as gateway_match, g.request_id as gateway_request_id,
+        g.name as gateway_name, e.name as engine_name,
         g.model as gateway_model, g.requested_model as gateway_requested, g.tenant as gateway_tenant, g.tenant_id,
         g.domain as gateway_domain, g.request_class as gateway_class, g.region as gateway_region, g.attempts,
         g.input_tokens as gateway_input_tokens, g.output_tokens as gateway_output_tokens,
@@ -68,7 +69,7 @@ select
     make_timestamptz(cast(n.start_ns / 1000 + n.ttft_seconds * 1e6 as bigint)) as first_token_at,
     make_timestamptz(cast(n.start_ns / 1000 + n.e2e_seconds * 1e6 as bigint)) as finished_at,
     coalesce(
-        n.gateway_request_id, n.engine_match, n.engine_request_id, n.gateway_match, n.gateway_key, n.engine_part
+        n.gateway_request_id, n.engine_match, n.engine_request_id, n.gateway_match, n.gateway_name, n.engine_name
     ) as request_id,
     coalesce(n.gateway_trace, n.engine_trace) as trace_id,
     n.served_model as model,
@@ -95,22 +96,22 @@ select
     coalesce(n.cached_tokens, n.gateway_cached_tokens) as cached_tokens,
     coalesce(n.output_tokens, n.gateway_output_tokens) as output_tokens,
     length_bucket(coalesce(n.input_tokens, n.gateway_input_tokens)) as length_bucket,
-    n.queue_seconds,
-    n.prefill_seconds,
-    n.transfer_seconds,
-    n.decode_seconds,
+    round(n.queue_seconds, 6) as queue_seconds,
+    round(n.prefill_seconds, 6) as prefill_seconds,
+    round(n.transfer_seconds, 6) as transfer_seconds,
+    round(n.decode_seconds, 6) as decode_seconds,
     case
         when n.clocks_agree and n.engine_ttft_seconds is not null
-        then greatest(0, n.ttft_seconds - n.engine_ttft_seconds)
+        then round(greatest(0, n.ttft_seconds - n.engine_ttft_seconds), 6)
     end as gateway_seconds,
-    n.ttft_seconds,
+    round(n.ttft_seconds, 6) as ttft_seconds,
     case
         when coalesce(n.output_tokens, n.gateway_output_tokens) > 1
-        then (n.e2e_seconds - n.ttft_seconds) / (coalesce(n.output_tokens, n.gateway_output_tokens) - 1)
+        then round((n.e2e_seconds - n.ttft_seconds) / (coalesce(n.output_tokens, n.gateway_output_tokens) - 1), 6)
     end as tpot_seconds,
-    n.e2e_seconds,
-    n.engine_ttft_seconds,
-    n.engine_e2e_seconds,
+    round(n.e2e_seconds, 6) as e2e_seconds,
+    round(n.engine_ttft_seconds, 6) as engine_ttft_seconds,
+    round(n.engine_e2e_seconds, 6) as engine_e2e_seconds,
     coalesce(n.gateway_status, n.engine_status, 'ok') as status,
     coalesce(n.engine_finish, n.gateway_finish) as finish_reason,
     n.structured,
