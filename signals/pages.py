@@ -160,6 +160,11 @@ class PageParser:
             plain = False
             for column in (where, series, values):
                 column.pop()
+        elif lines[-1][:1] == "#" and lines[-1].rstrip() != "# EOF":
+            errors.append(
+                LineError(len(lines), lines[-1][:120], "the page ends in this comment: no newline follows it")
+            )
+            plain = False
         self._guard(len(series), lines, errors)
         layout = Layout(
             tuple(keys),

@@ -14,7 +14,7 @@ from analytics.rootcause.leaves import COUNT_COLUMNS
 from collector.answers.explain_record import observe, premise
 from collector.answers.explain_window import METRICS, RATIOS, Asked, Found, find, moment
 from collector.store.reader import Reader, as_datetime
-from signals.errors import InputError, UnknownNameError
+from signals.errors import ConfigError, InputError, UnknownNameError
 
 #: Metrics that are sought in slower requests, provided that the figure itself moved: tokens per second fell, or
 #: instance seconds per token rose, by this much.
@@ -40,6 +40,8 @@ def explain(
     at: datetime | None = None,
 ) -> dict[str, object]:
     """Explain a window, the spike around a moment, or the most significant spike of the last hours before `now`."""
+    if start is not None and end is not None and start >= end:
+        raise ConfigError("the window is empty", [f"from {start.isoformat()} is not before to {end.isoformat()}"])
     asked = Asked(model, _metric(metric), now, start, end, at)
     span = _span(reader, asked)
     if span is None:

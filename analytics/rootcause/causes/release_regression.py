@@ -32,6 +32,8 @@ def weigh(scene: Scene) -> Finding:
     alone = during > 0.95
     # A complete rollout leaves nobody to compare with: the whole got worse just as well.
     fit = max(scene.fit({}), scene.fit(segment)) if alone else scene.fit(segment)
+    if scene.focus.get("model_version") == new:  # the best segment may be a part of the new version's requests
+        fit = 1.0
     aligned = max((c.weight for c in released if c.scope.get("model_version", new) == new), default=0.0)
     worse = _worse(scene, segment)
     clauses = [

@@ -169,3 +169,13 @@ def test_targets_with_the_same_page_share_its_layout() -> None:
 
 def test_windows_line_ends_are_read() -> None:
     assert values("# TYPE a gauge\r\na 5\r\n") == {"a": 5.0}
+
+
+def test_a_page_cut_inside_a_comment_is_told_and_its_samples_stay() -> None:
+    page = PageParser().parse(
+        "# TYPE vllm:num_requests_running gauge\nvllm:num_requests_running 3\n# HELP vllm:spec_de"
+    )
+    assert page.values == [3.0]
+    assert [error.line for error in page.layout.errors] == [3]
+    whole = PageParser().parse("# TYPE x gauge\nx 3\n# EOF")
+    assert not whole.layout.errors

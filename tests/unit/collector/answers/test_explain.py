@@ -13,7 +13,7 @@ import pytest
 from collector.answers.explain import explain, explain_counts
 from collector.answers.incidents import detect
 from collector.store.reader import DuckReader
-from signals.errors import InputError, UnknownNameError
+from signals.errors import ConfigError, InputError, UnknownNameError
 from tests.support.public_store import public_store
 from tests.unit.analytics.rootcause.incident_stories import CALM_SECONDS, END, MODEL, ONSET, START, Story
 from tests.unit.analytics.rootcause.patterns import head_of_line, slow_router
@@ -193,3 +193,8 @@ def test_the_recorded_light_phase_is_no_incident(recorded: tuple[duckdb.DuckDBPy
     reader = DuckReader(connection)
     for asked in ({"start": at(start, 13), "end": at(start, 68)}, {"at": at(start, 40)}):  # type: ignore[arg-type]
         assert explain(reader, at(start, 352), model="tiny-llama", **asked)["verdict"] == "no_significant_change"  # type: ignore[arg-type]
+
+
+def test_a_window_that_ends_before_it_begins_is_refused(blocked: DuckReader) -> None:
+    with pytest.raises(ConfigError, match="the window is empty"):
+        explain(blocked, END, model=MODEL, start=END, end=ONSET)
