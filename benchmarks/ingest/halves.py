@@ -68,7 +68,9 @@ def _row_bytes(store: Store, target: Path, requests: int) -> float:
     """Return bytes per row of a file that holds nothing but what is stored of requests, in the order of arrival."""
     target.unlink(missing_ok=True)
     with store.cursor() as cursor:
-        table = cursor.sql("select * from stored.requests").to_arrow_table()
+        table = cursor.sql(
+            "select * exclude (first_token_at, finished_at, tpot_seconds) from stored.requests"
+        ).to_arrow_table()
     with duckdb.connect(str(target), config={"storage_compatibility_version": "v1.5.0"}) as other:
         other.register("incoming", table)
         other.execute("create table requests as select * from incoming where false")

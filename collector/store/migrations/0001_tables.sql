@@ -18,12 +18,12 @@ create table stored.quality (
 
 create sequence stored.half_sequence;
 
--- `key`, `part` and `alias` are the first half of the MD5 of what the senders call them; `name` is the key or the part
--- itself where nothing else names the request.
+-- `key` (gateway halves only), `part` and `alias` are one half of the MD5 of what the senders call them; `name` is the
+-- key or the part itself where nothing else names the request.
 create table stored.halves (
     half_sequence BIGINT not null,
     side VARCHAR not null,
-    key UBIGINT not null,
+    key UBIGINT,
     part UBIGINT not null,
     name VARCHAR,
     start_ns BIGINT not null,
@@ -65,12 +65,13 @@ create table stored.halves (
     prefix_hashes BIGINT[]
 );
 
+-- What follows from other columns is computed; `told_` holds what an import says otherwise.
 create table stored.requests (
     gateway_key UBIGINT,
     engine_part UBIGINT,
     ts TIMESTAMPTZ not null,
-    first_token_at TIMESTAMPTZ,
-    finished_at TIMESTAMPTZ,
+    told_first_token_at TIMESTAMPTZ,
+    told_finished_at TIMESTAMPTZ,
     request_id VARCHAR not null,
     trace_id VARCHAR,
     model VARCHAR,
@@ -97,7 +98,7 @@ create table stored.requests (
     decode_seconds DOUBLE,
     gateway_seconds DOUBLE,
     ttft_seconds DOUBLE,
-    tpot_seconds DOUBLE,
+    told_tpot_seconds DOUBLE,
     e2e_seconds DOUBLE,
     engine_ttft_seconds DOUBLE,
     engine_e2e_seconds DOUBLE,
@@ -112,7 +113,19 @@ create table stored.requests (
     prefix_hashes BIGINT[],
     source VARCHAR not null,
     gateway_input_tokens BIGINT,
-    gateway_output_tokens BIGINT
+    gateway_output_tokens BIGINT,
+    first_token_at TIMESTAMPTZ as (
+        coalesce(told_first_token_at, ts + to_microseconds(cast(round(ttft_seconds * 1e6) as bigint)))
+    ),
+    finished_at TIMESTAMPTZ as (
+        coalesce(told_finished_at, ts + to_microseconds(cast(round(e2e_seconds * 1e6) as bigint)))
+    ),
+    tpot_seconds DOUBLE as (
+        coalesce(
+            told_tpot_seconds,
+            case when output_tokens > 1 then (e2e_seconds - ttft_seconds) / (output_tokens - 1) end
+        )
+    )
 );
 
 create table stored.arrivals (

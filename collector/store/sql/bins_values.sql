@@ -2,7 +2,8 @@
 create or replace temp table counted_values as
 with numbered as materialized (
     select
-        r.sign, p.place, cast(g.group_id as bigint) << 39 as cell, epoch_us(r.first_token_at) // 1000000 as first_second,
+        r.sign, p.place, cast(g.group_id as bigint) << 39 as cell,
+        epoch_us(r.first_token_at) // 1000000 as first_second,
         epoch_us(coalesce(r.finished_at, r.ts)) // 1000000 as last_second, r.ttft_seconds, r.tpot_seconds,
         r.e2e_seconds, r.queue_seconds, r.prefill_seconds
     from counted_requests as r

@@ -3,7 +3,7 @@ insert into stored.halves by name
 with named as (
     select
         n.* replace (
-            md5_number_lower(n.key) as key,
+            case when n.side = 'gateway' then md5_number_lower(n.key) end as key,
             md5_number_lower(n.part) as part,
             md5_number_lower(n.alias) as alias
         ),

@@ -12,8 +12,8 @@ select
     ) as tpot_seconds,
     coalesce(r.status, 'ok') as status,
     coalesce(r.source, 'import') as source,
-    coalesce(r.first_token_at, r.ts + to_microseconds(cast(r.ttft_seconds * 1e6 as bigint))) as first_token_at,
-    coalesce(r.finished_at, r.ts + to_microseconds(cast(r.e2e_seconds * 1e6 as bigint))) as finished_at,
+    coalesce(r.first_token_at, r.ts + to_microseconds(cast(round(r.ttft_seconds * 1e6) as bigint))) as first_token_at,
+    coalesce(r.finished_at, r.ts + to_microseconds(cast(round(r.e2e_seconds * 1e6) as bigint))) as finished_at,
     cast(null as bigint) as gateway_input_tokens,
     cast(null as bigint) as gateway_output_tokens
 from incoming_rows as r

@@ -27,13 +27,13 @@ known as (
         e.e2e_seconds as engine_e2e_seconds, e.status as engine_status, e.finish_reason as engine_finish,
         e.structured, e.temperature as engine_temperature, e.spec_draft_tokens, e.spec_accepted_tokens,
         e.session as engine_session, e.turn as engine_turn, e.prefix_hashes,
-        case
+        round(case
             when g.first_token_ns is not null then (g.first_token_ns - g.start_ns) / 1e9
             when g.gateway_key is null then e.ttft_seconds
             when clocks_agree then (e.start_ns - g.start_ns) / 1e9 + e.ttft_seconds
             else e.ttft_seconds
-        end as ttft_seconds,
-        coalesce(g.e2e_seconds, e.e2e_seconds) as e2e_seconds
+        end, 6) as ttft_seconds,
+        round(coalesce(g.e2e_seconds, e.e2e_seconds), 6) as e2e_seconds
     from joining_gateways as g
     full join served as e on e.gateway_key = g.gateway_key
     where
@@ -66,8 +66,8 @@ select
     n.gateway_key,
     n.engine_part,
     make_timestamptz(n.start_ns // 1000) as ts,
-    make_timestamptz(cast(n.start_ns / 1000 + n.ttft_seconds * 1e6 as bigint)) as first_token_at,
-    make_timestamptz(cast(n.start_ns / 1000 + n.e2e_seconds * 1e6 as bigint)) as finished_at,
+    make_timestamptz(n.start_ns // 1000 + cast(round(n.ttft_seconds * 1e6) as bigint)) as first_token_at,
+    make_timestamptz(n.start_ns // 1000 + cast(round(n.e2e_seconds * 1e6) as bigint)) as finished_at,
     coalesce(
         n.gateway_request_id, n.engine_match, n.engine_request_id, n.gateway_match, n.gateway_name, n.engine_name
     ) as request_id,
@@ -104,12 +104,12 @@ select
         when n.clocks_agree and n.engine_ttft_seconds is not null
         then round(greatest(0, n.ttft_seconds - n.engine_ttft_seconds), 6)
     end as gateway_seconds,
-    round(n.ttft_seconds, 6) as ttft_seconds,
+    n.ttft_seconds,
     case
         when coalesce(n.output_tokens, n.gateway_output_tokens) > 1
-        then round((n.e2e_seconds - n.ttft_seconds) / (coalesce(n.output_tokens, n.gateway_output_tokens) - 1), 6)
+        then (n.e2e_seconds - n.ttft_seconds) / (coalesce(n.output_tokens, n.gateway_output_tokens) - 1)
     end as tpot_seconds,
-    round(n.e2e_seconds, 6) as e2e_seconds,
+    n.e2e_seconds,
     round(n.engine_ttft_seconds, 6) as engine_ttft_seconds,
     round(n.engine_e2e_seconds, 6) as engine_e2e_seconds,
     coalesce(n.gateway_status, n.engine_status, 'ok') as status,
