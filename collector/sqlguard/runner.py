@@ -97,7 +97,7 @@ class QueryRunner:
 
 def _fetch(cursor: duckdb.DuckDBPyConnection, text: str, rows: int) -> pa.Table:
     """Read batches until `rows` are there; the rest of the result is never computed."""
-    reader: pa.RecordBatchReader = cursor.sql(text).to_arrow_reader(min(rows, 65_536))
+    reader: pa.RecordBatchReader = _exact(cursor.sql(text)).to_arrow_reader(min(rows, 65_536))
     batches = []
     seen = 0
     for batch in reader:
@@ -106,6 +106,20 @@ def _fetch(cursor: duckdb.DuckDBPyConnection, text: str, rows: int) -> pa.Table:
         if seen >= rows:
             break
     return pa.Table.from_batches(batches, schema=reader.schema).slice(0, rows)
+
+
+def _exact(relation: duckdb.DuckDBPyRelation) -> duckdb.DuckDBPyRelation:
+    """Return the relation with its 128-bit sums as 64-bit integers: Arrow would carry them as floats."""
+    names, kinds = relation.columns, [str(kind) for kind in relation.types]
+    if "HUGEINT" not in kinds or len(set(names)) != len(names):
+        return relation
+    quoted = ['"' + name.replace('"', '""') + '"' for name in names]
+    return relation.project(
+        ", ".join(
+            f"cast({name} as bigint) as {name}" if kind == "HUGEINT" else name
+            for name, kind in zip(quoted, kinds, strict=True)
+        )
+    )
 
 
 def _first_lines(error: Exception) -> str:

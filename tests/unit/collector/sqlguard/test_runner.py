@@ -125,3 +125,10 @@ def test_the_format_follows_the_parameter_then_the_header(asked: str | None, acc
 def test_an_unknown_format_is_named() -> None:
     with pytest.raises(UnknownNameError):
         choose("xml", "")
+
+
+def test_sums_of_whole_numbers_stay_whole() -> None:
+    with duckdb.connect() as connection:
+        runner = QueryRunner(connection.cursor)
+        result = runner.run('select sum(x) as "a b", count(*) as n from (values (1), (2)) as t(x)', "me")
+    assert json.loads(to_json(result))["rows"] == [{"a b": 3, "n": 2}]
