@@ -54,7 +54,7 @@ FAILURES: dict[str, tuple[str, str, dict[str, str], bytes, int]] = {
     "an unknown request": ("GET", "/api/v1/requests/x", {}, b"", 404),
     "an unknown planner": ("GET", "/api/v1/plans/x", {}, b"", 404),
     "a plan with a bad input": ("GET", "/api/v1/plans/autoscaling?set=x", {}, b"", 422),
-    "KEDA for an unknown pool": ("GET", "/api/v1/scaling/keda?pool=x", {}, b"", 404),
+    "KEDA before any pool is seen": ("GET", "/api/v1/scaling/keda?pool=x", {}, b"", 503),
     "KEDA without a pool": ("GET", "/api/v1/scaling/keda", {}, b"", 422),
     "an unknown external metric": ("GET", "/apis/external.metrics.k8s.io/v1beta1/namespaces/d/x", {}, b"", 404),
     "a pin that is no JSON": ("POST", "/api/v1/scaling/pin", JSON, b"{", 400),
