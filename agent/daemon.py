@@ -37,7 +37,7 @@ from signals.errors import SloscopeError, StoreError
 from signals.records import Scrape
 
 ALIVE_SECONDS = 30.0
-HOUSEKEEPING_SECONDS = 1.0
+HOUSEKEEPING_SECONDS = 5.0
 
 
 @dataclass(frozen=True, slots=True)

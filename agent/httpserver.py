@@ -16,8 +16,8 @@ from signals.errors import PayloadError, SloscopeError, TooLargeError
 
 LOCALHOST = "127.0.0.1"
 IDLE_SECONDS = 75.0
-#: How often an idle server looks whether it should stop.
-POLL_SECONDS = 1.0
+#: How often an idle server looks whether it should stop; a stop that is asked for wakes it at once.
+POLL_SECONDS = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class Server:
     _server: ThreadingHTTPServer
 
     def stop(self) -> None:
-        """Stop serving; a connection to itself wakes the server, which otherwise looks up once a second."""
+        """Stop serving; a connection to itself wakes the server, which otherwise looks up once a minute."""
         ending = threading.Thread(target=self._server.shutdown, daemon=True)
         ending.start()
         with suppress(OSError):

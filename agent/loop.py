@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from agent.encode import Encoder
 from agent.log import log
-from agent.schedule import Ticker, jitter
+from agent.schedule import Ticker, until_grid
 from agent.scrape import Result, Scraper
 from agent.selfmetrics import SelfMetrics
 from agent.spool import METRICS, Spool
@@ -55,7 +55,7 @@ class TargetLoop:
             self.step,
             self.clock,
             lambda name: self.metrics.faults.labels(name).inc(),
-            first_delay=jitter(self.key, interval),
+            first_delay=until_grid(self.clock(), interval),
         ).start()
         return self
 

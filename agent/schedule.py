@@ -1,9 +1,14 @@
-"""Runs a step at a steady pace in a thread of its own; skips ticks that were missed, never bunches them."""
+"""Runs a step at a steady pace in a thread of its own; skips ticks that were missed, never bunches them.
+
+All threads of an agent tick on one grid, whole intervals of a clock that starts when the machine does: one wake-up
+brings Python's code back into the processor's caches, and every step that is due then finds it there. On a machine that
+is otherwise idle, or busy with others, a step that comes alone costs many times one in company. Other machines started
+at other times, so that a fleet does not tick as one.
+"""
 
 from __future__ import annotations
 
 import threading
-import zlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -20,7 +25,7 @@ class Pace:
 
     def after(self, now: float) -> float:
         """Return the seconds until the next tick after one that ended at `now`."""
-        self.next_at += self.interval_seconds
+        self.next_at = on_grid(self.next_at + self.interval_seconds, self.interval_seconds)
         if self.next_at < now:
             late = int((now - self.next_at) / self.interval_seconds) + 1
             self.missed += late
@@ -71,6 +76,11 @@ class Ticker:
         return self._thread is None or not self._thread.is_alive()
 
 
-def jitter(name: str, interval_seconds: float) -> float:
-    """Return a delay within the interval that spreads targets evenly and stays the same for a name."""
-    return (zlib.crc32(name.encode()) % 997) / 997 * interval_seconds
+def on_grid(at: float, interval_seconds: float) -> float:
+    """Return the point of the grid that is nearest to a time."""
+    return round(at / interval_seconds) * interval_seconds
+
+
+def until_grid(now: float, interval_seconds: float) -> float:
+    """Return the seconds until the next point of the grid."""
+    return interval_seconds - now % interval_seconds

@@ -13,6 +13,7 @@ from itertools import count
 from pathlib import Path
 
 from benchmarks.agentlab import cost, faults, install, outage
+from benchmarks.agentlab.machine import page_after_pause_us
 from benchmarks.agentlab.rig import Rig
 from benchmarks.report import Row, write
 
@@ -21,8 +22,8 @@ PARTS = ("cost", "peer", "outage", "faults", "install", "parse")
 
 
 def costs(make: Callable[[], Rig], seconds: float, peer: bool) -> list[Row]:
-    """Measure CPU and memory with 8 and 64 engines, and the peer's."""
-    rows = []
+    """Measure CPU and memory with 8 and 64 engines, and the peer's; and the machine's price of idle memory."""
+    rows = [Row("page_after_pause_us", page_after_pause_us(), "us a page first touched after 1 s (usual: < 0.3)")]
     ours: dict[int, cost.Cost] = {}
     for engines in (8, 64):
         found = ours[engines] = cost.our_cost(make, engines, seconds)

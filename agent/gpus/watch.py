@@ -18,7 +18,7 @@ REMEDY = (
     "GPU performance counters are refused: run the agent with CAP_SYS_ADMIN (CAP_PERFMON from R565), or load the driver"
     " with NVreg_RestrictProfilingToAdminUsers=0"
 )
-LOOK_SECONDS = 2.0
+LOOK_SECONDS = 5.0
 
 Rows = Mapping[str, tuple[Mapping[str, object], ...]]
 

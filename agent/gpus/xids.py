@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from agent.gpus.nvml import SILENT, TIMEOUT, XID_EVENTS, Driver, DriverError
 from agent.log import log
 
-WAIT_MS = 500
+WAIT_MS = 2000
 
 
 @dataclass(slots=True)

@@ -122,7 +122,7 @@ class Rig:
             env |= {
                 "LD_LIBRARY_PATH": str(self.stub),
                 "NVMLSTUB_STATE": str(self.folder / "gpus"),
-                "NVMLSTUB_CHECK_MS": "20",
+                "NVMLSTUB_CHECK_MS": "500",
             }
         program = self.start([sys.executable, "-m", "agent", "run", "--config", str(config)], "agent.log", env)
         try:

@@ -380,7 +380,9 @@ int nvmlDeviceRegisterEvents(device_t *device, unsigned long long kinds, event_s
     return OK;
 }
 int nvmlEventSetWait_v2(event_set_t *set, event_t *event, unsigned timeout_ms) {
-    for (double since = now_ms(); now_ms() - since < timeout_ms; pause_us(200000)) {
+    const char *every = getenv("NVMLSTUB_CHECK_MS");
+    long nap_ms = every && atol(every) > 200 ? atol(every) : 200;
+    for (double since = now_ms(); now_ms() - since < timeout_ms; pause_us(nap_ms * 1000)) {
         long serial = next_event(set, event);
         if (!serial) continue;
         set->seen = serial;

@@ -24,7 +24,7 @@ from agent.httpserver import Request, Response, Server, inflate, serve
 from agent.outputs import prometheus
 from agent.outputs.otlp import OtlpExporter, encode
 from agent.outputs.totals import Totals
-from agent.schedule import Pace, Ticker, jitter
+from agent.schedule import Pace, Ticker, until_grid
 from agent.selfmetrics import SelfMetrics
 from signals.dialects.reader import PageReader
 from signals.dialects.registry import get
@@ -204,11 +204,21 @@ def test_ticks_that_were_missed_are_skipped_and_counted_not_bunched() -> None:
     assert pace.next_at == 15.0
 
 
-def test_jitter_is_within_the_interval_and_the_same_for_a_name() -> None:
-    delays = [jitter(f"target {number}", 5.0) for number in range(100)]
-    assert all(0.0 <= delay < 5.0 for delay in delays)
-    assert len(set(delays)) > 80
-    assert jitter("a", 5.0) == jitter("a", 5.0)
+def test_all_threads_of_a_machine_tick_on_one_grid_whenever_they_began() -> None:
+    for began in (0.0, 3.7, 101.2, 7_000_003.9):
+        assert (began + until_grid(began, 5.0)) % 5.0 == pytest.approx(0.0, abs=1e-6)
+        pace = Pace(5.0, began)
+        pace.after(began + 0.1)
+        assert pace.next_at % 5.0 == pytest.approx(0.0, abs=1e-6)
+        assert 2.5 <= pace.next_at - began <= 7.5, "the first interval is neither empty nor missed"
+        assert pace.missed == 0
+
+
+def test_a_pace_stays_on_its_grid_however_long_it_runs() -> None:
+    pace = Pace(0.1, 0.0)
+    for tick in range(10_000):
+        pace.after(tick * 0.1)
+    assert pace.next_at == pytest.approx(1000.0, abs=1e-9)
 
 
 def test_a_step_that_fails_is_counted_and_the_next_one_comes() -> None:
