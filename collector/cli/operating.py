@@ -15,7 +15,7 @@ from collector.cli.output import show
 from collector.cli.place import serving_url
 from collector.security.tokens import SCOPES, entry, new_token
 from collector.store.open import open_readonly
-from signals.errors import SloscopeError
+from signals.errors import SloscopeError, UnreachableError
 
 #: Packages that the server needs, and what for.
 NEEDED = {"duckdb": "the store", "fastapi": "HTTP", "uvicorn": "HTTP", "sklearn": "forecasts", "pyarrow": "the store"}
@@ -40,15 +40,25 @@ def token(name: str, scopes: tuple[str, ...]) -> None:
 @option("--url", help="collector to examine")
 @output_option
 def doctor(db: Path | None, url: str | None, output: str) -> None:
-    """Examine an installation, a store and a collector; say what to mend. Exit 1 when something is wrong."""
-    findings = [*_packages(), *(_store(db) if db else ()), *(_server(url) if url else ())]
+    """Examine an installation, a store and a collector; say what to mend.
+
+    Exit 1 when something is wrong, 4 when the collector does not answer.
+    """
+    findings = _packages()
+    unreachable = False
+    try:
+        findings += _store(db) if db else ()
+        findings += _server(url) if url else ()
+    except UnreachableError as error:
+        findings.append((False, error.message))
+        unreachable = True
     if output == "table":
         for good, line in findings:
             click.echo(f"{'ok  ' if good else 'BAD '} {line}")
     else:
         show({"items": [{"ok": good, "finding": line} for good, line in findings]}, output)
     if not all(good for good, _ in findings):
-        raise click.exceptions.Exit(1)
+        raise click.exceptions.Exit(UnreachableError.exit_code if unreachable else 1)
 
 
 def _packages() -> list[tuple[bool, str]]:
@@ -87,10 +97,11 @@ def _store(db: Path) -> list[tuple[bool, str]]:
 
 
 def _server(url: str) -> list[tuple[bool, str]]:
+    """Return what a collector says of itself; UnreachableError when it does not answer."""
     try:
         answer = httpx.get(f"{url.rstrip('/')}/readyz", timeout=5.0)
     except httpx.HTTPError as error:
-        return [(False, f"{url} does not answer: {error}")]
+        raise UnreachableError(f"{url} does not answer: {error}") from error
     try:
         checks = answer.json()["checks"]
         return [

@@ -37,8 +37,8 @@ def test_doctor_examines_a_store_a_server_and_a_missing_file(
     with served(db) as url:
         assert main(["doctor", "--url", url]) == 0
         assert "ok   store: answers" in capsys.readouterr().out
-    assert main(["doctor", "--url", "http://127.0.0.1:1"]) == 1
-    assert "does not answer" in capsys.readouterr().out
+    assert main(["doctor", "--url", "http://127.0.0.1:1"]) == 4
+    assert "BAD  http://127.0.0.1:1 does not answer" in capsys.readouterr().out
 
 
 def test_the_shipped_objectives_have_no_fault(capsys: pytest.CaptureFixture[str]) -> None:
