@@ -79,17 +79,12 @@ def _import(
     found = recognise(tuple(str(entry) for entry in sorted(folder.iterdir())))
     outcome = import_sources(parts.store, list(found.sources), Options(instance, model, since), lambda _: None)
 
-    def told(lines: list[str] | tuple[str, ...]) -> list[str]:
+    def told(lines: list[str]) -> list[str]:
         return [line.replace(f"{folder}/", "") for line in lines]
 
-    return {
-        "recognised": outcome.recognised,
-        "stored": sum(outcome.stored.values()),
-        "known": sum(outcome.known.values()),
-        "requests": outcome.requests,
-        "skipped": told((*found.skipped, *outcome.skipped)),
-        "faults": told(outcome.faults),
-    }
+    outcome.skipped[:0] = found.skipped
+    outcome.skipped, outcome.faults = told(outcome.skipped), told(outcome.faults)
+    return outcome.document()
 
 
 def _unpack(archive: Path, folder: Path, limit: int) -> None:

@@ -15,7 +15,7 @@ from collector.importer.archive import pack
 from collector.importer.run import Options, import_sources
 from collector.importer.sources import recognise
 from collector.store.store import Store
-from signals.errors import ConfigError
+from signals.errors import ConfigError, UnreachableError
 
 
 @click.command("import")
@@ -59,6 +59,8 @@ def import_(
         click.echo(head)
     else:
         show(answer, output)
+    if answer["unreachable"]:
+        raise click.exceptions.Exit(UnreachableError.exit_code)
     if not answer["recognised"]:
         raise click.exceptions.Exit(1)
 

@@ -15,7 +15,7 @@ from collector.importer.sources import ARRIVALS, LOG, PAGES, PROMETHEUS, SPANS, 
 from collector.importer.tables import read_arrivals, read_table
 from collector.store.batch import Batch
 from collector.store.store import Store
-from signals.errors import SloscopeError
+from signals.errors import SloscopeError, UnreachableError
 from signals.records import FAILED, Scrape, Target
 
 #: Batches per commit: enough to be fast, few enough to be kept in memory.
@@ -33,12 +33,17 @@ class Options:
 
 @dataclass(slots=True)
 class Outcome:
-    """What an import did: batches stored and already known per source, requests joined, and every fault."""
+    """What an import did: batches stored and already known per source, requests joined, and every fault.
+
+    A source that failed before anything of it was stored does not count as recognised; `unreachable`: a server whose
+    history was asked for does not answer, now or half-way.
+    """
 
     stored: dict[str, int] = field(default_factory=dict)
     known: dict[str, int] = field(default_factory=dict)
     requests: int = 0
     recognised: int = 0
+    unreachable: bool = False
     faults: list[str] = field(default_factory=list)
     skipped: list[str] = field(default_factory=list)
 
@@ -46,6 +51,7 @@ class Outcome:
         """Return what was done as plain data: counts of batches, and every fault and skipped file as a line."""
         return {
             "recognised": self.recognised,
+            "unreachable": self.unreachable,
             "stored": sum(self.stored.values()),
             "known": sum(self.known.values()),
             "requests": self.requests,
@@ -64,11 +70,13 @@ def import_sources(store: Store, sources: Sequence[Source], options: Options, sa
             if batches is None:
                 outcome.skipped.append(f"{name}: not recognised (no request log, trace or table of a known shape)")
                 continue
-            outcome.recognised += 1
             _commit(store, name, batches, outcome)
+            outcome.recognised += 1
             say(f"{name}: {outcome.stored[name]} batches stored, {outcome.known[name]} already known")
         except SloscopeError as error:
             outcome.faults.append(f"{name}: {error.message}")
+            outcome.recognised += bool(outcome.stored.get(name) or outcome.known.get(name))
+            outcome.unreachable |= isinstance(error, UnreachableError)
     outcome.requests = store.join()
     return outcome
 

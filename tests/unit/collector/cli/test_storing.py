@@ -10,6 +10,7 @@ import pytest
 from collector.cli.main import main
 from collector.cli.place import FilePlace
 from collector.store.store import Store
+from signals.errors import StoreError
 from tests.support.loopback import served
 
 COUNTS = "select (select count(*) from requests) as requests, (select count(*) from arrivals) as arrivals"
@@ -72,9 +73,21 @@ def test_what_nobody_recognises_is_listed_and_fails(tmp_path: Path, capsys: pyte
         assert "notes.txt: not recognised" in capsys.readouterr().err
 
 
+def test_a_recognised_file_that_the_store_refuses_is_a_failure(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> list[bool]:
+        raise StoreError("nothing was stored: no space left on the device")
+
+    monkeypatch.setattr(Store, "commit", refuse)
+    assert main(["import", "--db", str(tmp_path / "x.duckdb"), _files(tmp_path)[0]]) == 1
+    assert "no space left on the device" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("argv", "code", "said"),
     [
+        (["import", "--db", "a.duckdb", "prometheus://127.0.0.1:1?start=0&end=60"], 4, "does not answer"),
         (["import", "x.csv"], 2, "--db FILE or --url URL"),
         (["import", "--db", "a", "--url", "http://127.0.0.1:1", "x.csv"], 2, "exclude each other"),
         (["import", "--db", "a.duckdb", "nowhere.csv"], 1, "nowhere.csv: no such file"),
