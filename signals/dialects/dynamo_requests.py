@@ -2,7 +2,8 @@
 
 Dynamo prints a worker id in decimal on the frontend's page, its spans and its trace, in hexadecimal on the worker's
 own page. The trace is `dynamo.request.trace.v1` (lib/llm/src/request_trace/types.rs): metadata and block hashes; its
-`request_payload` events hold text and are never read.
+`request_payload` events hold text and are never read. A trace file has each record as `event` of an envelope (seen in
+1.6.1); other sinks send it bare.
 """
 
 from __future__ import annotations
@@ -80,6 +81,7 @@ def _half(span: Span) -> RequestHalf:
 
 def line(record: Mapping[str, object]) -> RequestHalf | None:
     """Return the half of one `request_end` event, or None for any other line."""
+    record = lines.child(record, "event") or record
     if record.get("schema") != SCHEMA or record.get("event_type") != "request_end":
         return None
     request = lines.child(record, "request")

@@ -162,6 +162,27 @@ def test_a_dynamo_trace_line_tells_stages_workers_and_prefix_hashes() -> None:
     assert half.prefix_hashes == (11, 5 - 2**63)
 
 
+#: Written by a Dynamo 1.6.1 frontend before a mocker, its file sink's envelope around the record.
+FILED_LINE = (
+    '{"timestamp":859,"event":{"schema":"dynamo.request.trace.v1","event_type":"request_end","event_time_unix_ms":'
+    '1795977528470,"request":{"request_id":"d189be8b-4ece-4340-a846-8742faab41d9","input_tokens":19,"output_tokens":8,'
+    '"cached_tokens":0,"request_received_ms":1795977528436,"prefill_wait_time_ms":1.391634,"prefill_time_ms":17.584128,'
+    '"ttft_ms":18.975762,"total_time_ms":34.388673000000004,"avg_itl_ms":2.2018444285714285,"kv_hit_rate":0.0,'
+    '"queue_depth":0,"worker":{"prefill_worker_id":18292551809486982200,"prefill_dp_rank":0,"decode_worker_id":'
+    '18292551809486982200,"decode_dp_rank":0},"replay":{"trace_block_size":16,"input_length":19,'
+    '"input_sequence_hashes":[16296688345549491209,84685304926482428]}}}}'
+)
+
+
+def test_a_dynamo_trace_line_is_read_out_of_the_envelope_that_its_file_has() -> None:
+    half = registry.log_half(json.loads(FILED_LINE))
+    assert half is not None
+    assert (half.match, half.input_tokens, half.output_tokens) == ("d189be8b-4ece-4340-a846-8742faab41d9", 19, 8)
+    assert half.ttft_seconds == pytest.approx(0.018975762)
+    assert half.instance == f"{18292551809486982200:016x}"
+    assert half.prefix_hashes == (16296688345549491209 - 2**64, 84685304926482428)
+
+
 @pytest.mark.parametrize("kind", ["request_payload", "tool_start", "tool_end"])
 def test_other_dynamo_events_are_no_requests(kind: str) -> None:
     assert registry.log_half({**dynamo_line(), "event_type": kind}) is None
