@@ -63,6 +63,8 @@ class Rig:
     sink_port: int = 0
     own_port: int = 0
     sink: Program | None = None
+    #: How often the stub driver looks for a changed state or an event; a real driver sleeps until there is one.
+    stub_check_ms: int = 500
 
     def start(self, argv: Sequence[str], log: str, env: Mapping[str, str] | None = None) -> Program:
         with (self.folder / log).open("ab") as stream:
@@ -122,7 +124,7 @@ class Rig:
             env |= {
                 "LD_LIBRARY_PATH": str(self.stub),
                 "NVMLSTUB_STATE": str(self.folder / "gpus"),
-                "NVMLSTUB_CHECK_MS": "500",
+                "NVMLSTUB_CHECK_MS": str(self.stub_check_ms),
             }
         program = self.start([sys.executable, "-m", "agent", "run", "--config", str(config)], "agent.log", env)
         try:

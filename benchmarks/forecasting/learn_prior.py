@@ -16,7 +16,7 @@ from analytics.forecast.direct_ridge import design
 from analytics.forecast.history import FloatArray, regular
 from analytics.forecast.member import targets
 from analytics.forecast.ridge_prior import FEATURES, TABLE
-from benchmarks.forecasting.series import Series, halves, smaller_tenants
+from benchmarks.forecasting.series import Series, halves
 
 #: Days before the first row that teaches: the features look back a week.
 LEARN_DAYS = 7
@@ -29,7 +29,7 @@ COLD_LEADS = (600, 3_600, 86_400)
 
 def main() -> int:
     """Print both tables."""
-    series = halves()[0] + smaller_tenants()
+    series = halves()[0]
     print("TABLE = {")
     for lead in TABLE:
         row = pooled(series, lead)

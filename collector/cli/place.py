@@ -11,6 +11,7 @@ from typing import IO, Protocol
 from urllib.parse import quote, urlencode
 
 import httpx
+import pyarrow as pa
 
 from collector.api.questions import QUESTIONS
 from collector.cli.options import given_by_environment
@@ -124,6 +125,22 @@ class UrlPlace:
         except ValueError as error:
             raise SloscopeError(f"{self._url}{path} answers no JSON: is it a sloscope collector?") from error
         return found if isinstance(found, dict) else {"items": found}
+
+    def arrow(self, path: str, params: Mapping[str, object]) -> pa.Table:
+        """Return the table of one call that answers an Arrow stream; raises as `call` does."""
+        query = {key: _word(value) for key, value in params.items() if value is not None}
+        try:
+            answer = self._client.get(path, params=query)
+        except httpx.HTTPError as error:
+            raise UnreachableError(f"{self._url} does not answer: {error}") from error
+        if answer.status_code >= 400:
+            raise _refusal(answer)
+        try:
+            with pa.ipc.open_stream(answer.content) as stream:
+                table: pa.Table = stream.read_all()
+        except pa.ArrowInvalid as error:
+            raise SloscopeError(f"{self._url}{path} answers no Arrow: is it a sloscope collector?") from error
+        return table
 
 
 def resolve(db: Path | None, url: str | None, token_file: Path | None, now: datetime | None) -> Place:

@@ -6,10 +6,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from collector.cli.recorded import Where, recorded_in
 from collector.sqlguard.formats import plain
-from collector.store.open import open_readonly
-from collector.store.reader import DuckReader
-from signals.errors import ConfigError, NotEnoughDataError
+from signals.errors import ConfigError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def run_replay(
-    db: Path | None,
+    where: Where | None,
     days: float,
     model: str | None,
     fleet: Path | None,
@@ -33,19 +32,15 @@ def run_replay(
     from collector.answers.fleet import load_fleet, own_fleet
     from collector.answers.replay import USUAL, from_columns, recorded, replay
 
-    if (db is None) == (trace is None):
-        raise ConfigError("say what to replay: a TRACE file, or --db FILE with its own arrivals")
+    if (where is None) == (trace is None):
+        raise ConfigError("say what to replay: a TRACE file, or --db FILE (--url URL) with its own arrivals")
     named: dict[str, object] = {}
     fitted = Fleet()
     if trace is not None:
         load = from_columns(_trace(trace))
     else:
-        assert db is not None
-        with open_readonly(db) as connection:
-            reader = DuckReader(connection)
-            now = reader.newest()
-            if now is None:
-                raise NotEnoughDataError(f"{db} holds no request yet")
+        assert where is not None
+        with recorded_in(where) as (reader, now):
             named["model"], load = recorded(reader, now, days=days, model=model)
             if fleet is None:
                 fitted, named["engine"] = own_fleet(reader, now, days=days, model=model)
@@ -59,17 +54,13 @@ def run_replay(
     return {key: plain(value) for key, value in {**answer, **named}.items()}
 
 
-def run_calibrate(db: Path | None, days: float, model: str | None) -> dict[str, object]:
+def run_calibrate(where: Where | None, days: float, model: str | None) -> dict[str, object]:
     """Return the engine fitted to a store's samples, with predicted and measured TTFT of its own requests."""
     from collector.answers.replay import calibrate
 
-    if db is None:
-        raise ConfigError("say what to fit: --db FILE")
-    with open_readonly(db) as connection:
-        reader = DuckReader(connection)
-        now = reader.newest()
-        if now is None:
-            raise NotEnoughDataError(f"{db} holds no sample yet")
+    if where is None:
+        raise ConfigError("say what to fit: --db FILE or --url URL")
+    with recorded_in(where) as (reader, now):
         return {key: plain(value) for key, value in calibrate(reader, now, days=days, model=model).items()}
 
 

@@ -85,8 +85,8 @@ def _server(ctx: click.Context) -> UrlPlace:
 
 
 @click.command()
+@place_options
 @output_option
-@option("--db", type=click.Path(path_type=Path, exists=True, dir_okay=False), help="replay this store's own arrivals")
 @option("--days", type=click.FloatRange(min=0.01), default=7.0, show_default=True, help="how many days of the store")
 @option("--model", help="model to replay; the only one when there is one")
 @option(
@@ -97,8 +97,11 @@ def _server(ctx: click.Context) -> UrlPlace:
 @option("--cold-start", type=DURATION, help="seconds from decision to ready; measured when absent")
 @click.argument("trace", required=False, type=click.Path(path_type=Path, dir_okay=False))
 def replay(
-    output: str,
     db: Path | None,
+    url: str | None,
+    token_file: Path | None,
+    now: datetime | None,
+    output: str,
     days: float,
     model: str | None,
     fleet: Path | None,
@@ -109,13 +112,18 @@ def replay(
 ) -> None:
     """How would other scaling policies have done? Example: sloscope replay trace.parquet --policies knative,sloscope
 
-    `sloscope replay calibrate --db FILE` fits the engine to its samples and sets predicted beside measured latency.
+    With --db or --url it replays the store's own arrivals. `sloscope replay calibrate --db FILE` fits the engine to
+    its samples and sets predicted beside measured latency.
     """
+    from collector.cli.recorded import Where
     from collector.cli.replaying import run_calibrate, run_replay
 
+    where = None if db is None and url is None else Where(db, url, token_file, now)
     if trace is not None and str(trace) == "calibrate" and not trace.exists():
-        show(run_calibrate(db, days, model), output)
+        show(run_calibrate(where, days, model), output)
         return
     if trace is not None and not trace.is_file():
         raise ConfigError(f"{trace} is no file; give a trace, or `calibrate`")
-    show(run_replay(db, days, model, fleet, objectives, policies, cold_start, trace), output)
+    if trace is not None and (given_by_environment("db") or given_by_environment("url")):
+        where = None  # an argument beats the environment
+    show(run_replay(where, days, model, fleet, objectives, policies, cold_start, trace), output)

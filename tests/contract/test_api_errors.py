@@ -52,6 +52,8 @@ FAILURES: dict[str, tuple[str, str, dict[str, str], bytes, int]] = {
     "an explanation at no time": ("GET", "/api/v1/explain?model=x&at=noon", {}, b"", 422),
     "a status at no time": ("GET", "/api/v1/status?now=noon", {}, b"", 422),
     "an unknown request": ("GET", "/api/v1/requests/x", {}, b"", 404),
+    "an unknown part of a replay": ("GET", "/api/v1/replay/everything", {}, b"", 404),
+    "a replay since no time": ("GET", "/api/v1/replay/requests?since=noon", {}, b"", 422),
     "an unknown planner": ("GET", "/api/v1/plans/x", {}, b"", 404),
     "a plan with a bad input": ("GET", "/api/v1/plans/autoscaling?set=x", {}, b"", 422),
     "KEDA before any pool is seen": ("GET", "/api/v1/scaling/keda?pool=x", {}, b"", 503),

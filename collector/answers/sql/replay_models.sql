@@ -1,5 +1,5 @@
 -- The models that have requests or arrivals in a span of time, the busiest first.
-select model, sum(requests) as requests
+select model, cast(sum(requests) as bigint) as requests
 from (
     select model, count(*) as requests from requests where ts > $since and ts <= $now group by model
     union all
