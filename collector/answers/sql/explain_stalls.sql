@@ -1,14 +1,14 @@
--- Silences of each instance: gaps between quarter seconds with a first or last token, before and during a window.
+-- Silences of each instance: gaps between slots of 2^18 µs (about a quarter second) with a first or last token.
 with events as (
     select
         instance,
-        epoch_ms(first_token_at) // 250 as slot
+        epoch_us(first_token_at) >> 18 as slot
     from requests
     where model = $model and instance is not null and first_token_at is not null and ts >= $low and ts < $high
     union
     select
         instance,
-        epoch_ms(finished_at) // 250 as slot
+        epoch_us(finished_at) >> 18 as slot
     from requests
     where model = $model and instance is not null and finished_at is not null and ts >= $low and ts < $high
 ),
@@ -17,7 +17,7 @@ gaps as (
     select
         instance,
         slot,
-        (slot - lag(slot) over (partition by instance order by slot)) * 0.25 as gap
+        (slot - lag(slot) over (partition by instance order by slot)) * 0.262144 as gap
     from events
 ),
 
@@ -26,8 +26,8 @@ gaps as (
 usual as (
     select
         instance,
-        max(gap) filter (where slot < epoch_ms($start) // 250) as longest,
-        count(*) filter (where slot >= epoch_ms($start) // 250 and slot < epoch_ms($end) // 250) as events,
+        max(gap) filter (where slot < (epoch_us($start) >> 18)) as longest,
+        count(*) filter (where slot >= (epoch_us($start) >> 18) and slot < (epoch_us($end) >> 18)) as events,
         (epoch_ms($end) - epoch_ms($start)) / 1000 as seconds
     from gaps
     group by instance
@@ -42,5 +42,5 @@ select
         )) as long_gaps
 from gaps
 inner join usual on gaps.instance = usual.instance
-where gaps.slot >= epoch_ms($start) // 250 and gaps.slot < epoch_ms($end) // 250
+where gaps.slot >= (epoch_us($start) >> 18) and gaps.slot < (epoch_us($end) >> 18)
 group by gaps.instance
