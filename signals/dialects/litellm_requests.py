@@ -2,8 +2,8 @@
 
 From LiteLLM 1.108 and 1.110. v1 writes what it knows on the server's POST span, if that is still open when the answer
 ends, and always the team on `raw_gen_ai_request` below it; v2 (opt-in) writes a client span per call, two levels below
-the POST span. A line is a row of LiteLLM_SpendLogs or a StandardLoggingPayload; import spans or lines of a proxy, not
-both, since a line does not know its span.
+the POST span. A line is a row of LiteLLM_SpendLogs or a StandardLoggingPayload; it is keyed by the response's id, or by
+the call's where no response came, and spans that know that id claim it as theirs: one request, whichever comes first.
 """
 
 from __future__ import annotations
@@ -102,6 +102,7 @@ def _half(
     tokens_in = whole(have, "gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens")
     tokens_out = whole(have, "gen_ai.usage.output_tokens", "gen_ai.usage.completion_tokens")
     counted = bool(tokens_in or tokens_out)
+    response_id, call_id = text(have, "gen_ai.response.id") or match, text(have, "litellm.call_id")
     return RequestHalf(
         side="gateway",
         key=key,
@@ -109,9 +110,9 @@ def _half(
         start_ns=span.start_ns,
         end_ns=end_ns,
         trace_id=span.trace_id,
-        match=text(have, "gen_ai.response.id") or match,
-        alias=alias,
-        request_id=text(have, "litellm.call_id"),
+        match=response_id,
+        alias=alias or response_id or call_id,
+        request_id=call_id,
         model=served or (asked if group else None),
         requested_model=group or asked,
         tenant=text(have, "metadata.user_api_key_team_alias", "litellm.team.alias"),
@@ -144,9 +145,10 @@ def status_of(http_code: int | None, error: str | None) -> str | None:
 
 def line(record: Mapping[str, object]) -> RequestHalf | None:
     """Return the gateway half of one spend-log line, or None when it is another kind of line."""
-    request_id = lines.word(record, "request_id", "litellm_call_id", "id")
+    call_id = lines.word(record, "litellm_call_id")
+    response_id = lines.word(record, "request_id", "id") or call_id
     started = lines.time_ns(record, "startTime")
-    if request_id is None or started is None or "call_type" not in record:
+    if response_id is None or started is None or "call_type" not in record:
         return None
     ended = lines.time_ns(record, "endTime")
     first = lines.time_ns(record, "completionStartTime")
@@ -159,12 +161,12 @@ def line(record: Mapping[str, object]) -> RequestHalf | None:
     served = lines.word(record, "model")
     return RequestHalf(
         side="gateway",
-        key=request_id,
-        part=f"litellm/{request_id}",
+        key=response_id,
+        part=f"litellm/{response_id}",
         start_ns=started,
         end_ns=ended,
-        match=request_id,
-        request_id=request_id,
+        match=response_id,
+        request_id=call_id,
         model=served.removeprefix(f"{provider}/") if served else None,
         requested_model=lines.word(record, "model_group") or served,
         tenant=lines.word(metadata, "user_api_key_team_alias"),

@@ -15,7 +15,12 @@ select
     max(domain) as domain,
     max(request_class) as request_class,
     max(region) as region,
-    cast(nullif(sum(coalesce(attempts, 0)), 0) as integer) as attempts,
+    cast(
+        nullif(greatest(
+            sum(coalesce(attempts, 0)) filter (where h.key is distinct from md5_number_lower(match)),
+            max(attempts) filter (where h.key = md5_number_lower(match))  -- a log line, which counts them itself
+        ), 0) as integer
+    ) as attempts,
     max(input_tokens) as input_tokens,
     max(cached_tokens) as cached_tokens,
     max(output_tokens) as output_tokens,

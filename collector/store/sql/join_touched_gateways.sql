@@ -5,11 +5,16 @@ with fresh as (
     from stored.halves
     where half_sequence > $after
 ),
-links as (
+claims as (
     select alias, any_value(key) as key
     from stored.halves
     where side = 'gateway' and alias is not null and start_ns between $low and $high
     group by alias
+),
+links as (
+    select c.alias, coalesce(above.key, c.key) as key
+    from claims as c
+    left join claims as above on above.alias = c.key
 )
 select distinct coalesce(links.key, h.key) as gateway_key
 from stored.halves as h
