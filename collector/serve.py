@@ -32,6 +32,7 @@ from collector.security.rates import RateLimit
 from collector.security.tokens import TokenFile
 from collector.sqlguard.runner import QueryLimits, QueryRunner
 from collector.store.group_commit import GroupCommit
+from collector.store.open import confine
 from collector.store.sqlfiles import sql
 from collector.store.store import Store
 from signals.errors import ConfigError
@@ -89,7 +90,9 @@ def build_services(config: CollectorConfig) -> Services:
     store = Store.open(
         None if in_memory else config.db, memory_limit=config.memory_limit or None, threads=config.threads or None
     )
-    confine(store, [Path(folder) for folder in (config.archive, *config.allowed_dirs.split(os.pathsep)) if folder])
+    confine_store(
+        store, [Path(folder) for folder in (config.archive, *config.allowed_dirs.split(os.pathsep)) if folder]
+    )
     return Services(
         config=config,
         store=store,
@@ -114,14 +117,11 @@ def _tenants(store: Store, limit: int) -> TenantCap:
     return cap
 
 
-def confine(store: Store, folders: Sequence[Path]) -> None:
-    """Let the database touch its own folder and `folders` only, until it is closed: no query can undo that."""
+def confine_store(store: Store, folders: Sequence[Path]) -> None:
+    """Let the database touch its own folder and `folders` only, and freeze its settings: no query can undo that."""
     own = [] if store.path is None else [store.path.resolve().parent]
-    allowed = [str(folder.resolve()) for folder in (*own, *folders)]
     with store.cursor() as cursor:
-        if allowed:
-            cursor.execute("set allowed_directories = $allowed", {"allowed": allowed})
-        cursor.execute("set enable_external_access = false")
+        confine(cursor, [str(folder.resolve()) for folder in (*own, *folders)])
 
 
 def warm_up() -> None:

@@ -55,7 +55,7 @@ def make(case: Case, connection: duckdb.DuckDBPyConnection, requests: int = 30_0
 def tables() -> duckdb.DuckDBPyConnection:
     """Return an in-memory database with the public tables, all empty."""
     connection = duckdb.connect(":memory:")
-    connection.execute("set TimeZone = 'UTC'")
+    connection.execute("set global TimeZone = 'UTC'")
     for view in VIEWS.values():
         columns = ", ".join(f'"{column.name}" {column.type}' for column in view.columns)
         connection.execute(f"create table {view.name} ({columns})")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -19,6 +19,8 @@ STORAGE_VERSION = "v1.5.0"
 #: A checkpoint compresses again what the tables' last blocks hold, so it pays to make few; replaying this much takes
 #: about a second.
 CHECKPOINT_SIZE = "64MB"
+#: Every cursor of the database shows times in UTC, also once its settings are locked.
+IN_UTC = "set global TimeZone = 'UTC'"
 
 
 def open_writable(path: Path | None, memory_limit: str | None, threads: int | None) -> duckdb.DuckDBPyConnection:
@@ -34,9 +36,19 @@ def open_writable(path: Path | None, memory_limit: str | None, threads: int | No
     if path is not None and path.stem.lower() == SCHEMA:
         raise StoreError(f"{path}: a store cannot be called {SCHEMA!r}, like its own schema; take another file name")
     try:
-        return duckdb.connect(":memory:" if path is None else str(path), config=config)
+        connection = duckdb.connect(":memory:" if path is None else str(path), config=config)
     except duckdb.Error as error:
         raise StoreError(_why(path, error)) from error
+    connection.execute(IN_UTC)
+    return connection
+
+
+def confine(connection: duckdb.DuckDBPyConnection, folders: Sequence[str]) -> None:
+    """Let the database touch files in `folders` only and freeze every setting; nothing undoes that until it closes."""
+    if folders:
+        connection.execute("set allowed_directories = $folders", {"folders": list(folders)})
+    connection.execute("set enable_external_access = false")
+    connection.execute("set lock_configuration = true")
 
 
 @contextmanager
@@ -49,12 +61,10 @@ def open_readonly(path: Path, *, guarded: bool = False) -> Iterator[duckdb.DuckD
     except duckdb.Error as error:
         raise StoreError(_why(path, error)) from error
     try:
-        connection.execute("set TimeZone = 'UTC'")
+        connection.execute(IN_UTC)
         require_newest(connection, path)
         if guarded:
-            connection.execute("set allowed_directories = $folders", {"folders": archive_folders(connection)})
-            connection.execute("set enable_external_access = false")
-            connection.execute("set lock_configuration = true")
+            confine(connection, archive_folders(connection))
         yield connection
     finally:
         connection.close()

@@ -30,7 +30,7 @@ class Reader(Protocol):
 
 
 class DuckReader:
-    """A Reader over one DuckDB connection (each call takes its own cursor, so threads may share it)."""
+    """A Reader over one DuckDB connection (each call takes its own cursor, so threads may share it), set to UTC."""
 
     def __init__(self, connection: duckdb.DuckDBPyConnection, package: str = "collector.answers") -> None:
         self._connection = connection
@@ -41,7 +41,6 @@ class DuckReader:
 
     def run(self, statement: str, params: Mapping[str, object] | None = None) -> Columns:
         cursor = self._connection.cursor()
-        cursor.execute("set TimeZone = 'UTC'")
         try:
             cursor.execute(statement, _bindable(params or {}))
             return {column: _plain(array) for column, array in cursor.fetchnumpy().items()}

@@ -67,7 +67,6 @@ class Store:
         target = None if path is None else Path(path)
         connection = open_writable(target, memory_limit, threads)
         try:
-            connection.execute("set TimeZone = 'UTC'")
             version = schema_version(connection)
             if 0 < version < migrations()[-1].number and not upgrade:
                 raise StoreError(
@@ -248,9 +247,7 @@ class Store:
 
     def cursor(self) -> duckdb.DuckDBPyConnection:
         """Return a cursor of its own (a snapshot per statement); the caller closes it."""
-        cursor = self._connection.cursor()
-        cursor.execute("set TimeZone = 'UTC'")
-        return cursor
+        return self._connection.cursor()
 
     def write_lock(self) -> threading.RLock:
         """Return the lock that every writer holds; jobs that write take it."""

@@ -10,7 +10,7 @@ from signals.views import VIEWS
 def public_store() -> duckdb.DuckDBPyConnection:
     """Return a connection whose tables have the public views' names and columns."""
     connection = duckdb.connect(":memory:")
-    connection.execute("set TimeZone = 'UTC'")
+    connection.execute("set global TimeZone = 'UTC'")
     for view in VIEWS.values():
         columns = ", ".join(f'"{column.name}" {column.type}' for column in view.columns)
         connection.execute(f"create table {view.name} ({columns})")
