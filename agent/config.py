@@ -86,6 +86,24 @@ class SpansConfig:
 
 
 @dataclass(frozen=True, slots=True)
+class RequestLogConfig:
+    """Files that an engine or gateway writes a line a request to."""
+
+    path: Annotated[
+        str, Setting("file or pattern, also gzipped: SGLang's request metrics, Dynamo's request trace; prompts stay")
+    ] = ""
+    engine: Annotated[str | None, Setting("whose lines they are: sglang, dynamo or litellm; default: each line tells")] = None
+    instance: Annotated[str | None, Setting("instance of lines that name none")] = None
+    model: Annotated[str | None, Setting("model of lines that name none")] = None
+    start: Annotated[
+        str,
+        Setting("where to begin in files that are there when the agent first starts", choices=("beginning", "end")),
+    ] = "beginning"
+    interval_seconds: Annotated[Seconds, Setting("time between looks", key="interval", parse=duration)] = 1.0
+    line_bytes: Annotated[Bytes, Setting("a longer line is left out and counted", parse=size)] = 16_000_000
+
+
+@dataclass(frozen=True, slots=True)
 class TargetConfig:
     """One engine or gateway page."""
 
@@ -228,6 +246,7 @@ class Config:
     collector: Annotated[CollectorConfig, Setting("where batches go")] = field(default_factory=CollectorConfig)
     agent: Annotated[AgentConfig, Setting("the daemon")] = field(default_factory=AgentConfig)
     spans: Annotated[SpansConfig, Setting("span receiver")] = field(default_factory=SpansConfig)
+    requests: Annotated[tuple[RequestLogConfig, ...], Setting("request logs to follow")] = ()
     targets: Annotated[tuple[TargetConfig, ...], Setting("pages to scrape")] = ()
     discovery: Annotated[DiscoveryConfig, Setting("further targets")] = field(default_factory=DiscoveryConfig)
     gpu: Annotated[GpuConfig, Setting("GPUs")] = field(default_factory=GpuConfig)

@@ -24,6 +24,7 @@ from agent.loop import TargetLoop
 from agent.machine import Machine
 from agent.outputs.otlp import OtlpExporter
 from agent.outputs.totals import Totals
+from agent.requestlogs.watch import RequestLog
 from agent.schedule import Ticker
 from agent.scrape import Scraper, instance_of, named
 from agent.selfmetrics import SelfMetrics
@@ -88,6 +89,7 @@ class Daemon:
         self.lifecycle = Lifecycle()
         self._searches: list[Ticker] = []
         self._outputs: list[Ticker] = []
+        self.logs: list[RequestLog] = []
         self._aliases: dict[str, str] = {}
         self.machine = self._new_machine()
 
@@ -104,6 +106,7 @@ class Daemon:
             self.own_server = serve(self.config.agent.listen, health.answer, 1_000_000, "own pages")
         self.machine.start()
         self.found("static", self.config.targets)
+        self._start_logs()
         self._start_searches()
         self._start_outputs()
         self.metrics.reloaded.set(1)
@@ -159,6 +162,8 @@ class Daemon:
                 loop.retire()
             self.loops.clear()
         self.found("static", config.targets)
+        if config.requests != old.requests:
+            self._start_logs()
         if config.discovery != old.discovery:
             self._start_searches()
         if (config.gpu, config.host) != (old.gpu, old.host):
@@ -177,6 +182,8 @@ class Daemon:
             loop.stop()
         for ticker in (*self._searches, *self._outputs):
             ticker.stop()
+        for source in self.logs:
+            source.stop()
         if self._keeper is not None:
             self._keeper.stop()
         self.machine.stop()
@@ -293,6 +300,15 @@ class Daemon:
         for source, search in wanted.items():
             step = partial(self._search, source, search)
             self._searches.append(self._ticker(f"discovery {source}", search.refresh_seconds, step).start())
+
+    def _start_logs(self) -> None:
+        for source in self.logs:
+            source.stop()
+        exempt = frozenset(self.config.spans.keep_attributes)
+        self.logs = [
+            RequestLog(config, self.spool, self.metrics, self.world.clock, exempt).start()
+            for config in self.config.requests
+        ]
 
     def _start_outputs(self) -> None:
         for ticker in self._outputs:

@@ -43,6 +43,11 @@ class SelfMetrics:
             "instance",
         )
         self.spans = counter("spans", "Spans: spans, stripped attributes, unattributed, ignored, broken bodies", "kind")
+        self.log_files = gauge("request_log_files", "Files that a pattern of request logs matches", "path")
+        self.log_lines = counter(
+            "request_log_lines", "Lines of request logs: request, other, bad, too_long", "path", "outcome"
+        )
+        self.log_unread = gauge("request_log_unread_bytes", "Bytes of request logs that were not read yet", "path")
         self.deliveries = counter("deliveries", "Attempts to deliver: ok, failed, refused", "outcome")
         self.delivered = counter("delivered_batches", "Batches that the collector took")
         self.delivered_bytes = counter("delivered_bytes", "Compressed bytes that the collector took")

@@ -11,7 +11,7 @@ import sqlite3
 import struct
 import threading
 import zlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
@@ -28,6 +28,7 @@ create table if not exists batches (
   body blob not null);
 create table if not exists readings (target text primary key, good_ns integer not null, body blob not null, keys text);
 create table if not exists layouts (name text primary key, keys blob not null);
+create table if not exists marks (name text primary key, kept_ns integer not null, body text not null);
 create table if not exists dead (
   id integer primary key autoincrement, kind text not null, made_ns integer not null, why text not null,
   body blob not null);
@@ -101,9 +102,17 @@ class Spool:
         return self
 
     def put(
-        self, kind: str, encode: Callable[[Identity], Batch], target: str | None = None, memory: Memory | None = None
+        self,
+        kind: str,
+        encode: Callable[[Identity], Batch],
+        target: str | None = None,
+        memory: Memory | None = None,
+        marks: Mapping[str, str] | None = None,
     ) -> Identity:
-        """Number a batch, encode it and write it with the readings behind it. Raise StoreError if it cannot be kept."""
+        """Number a batch, encode it and write it with what it was made from. Raise StoreError if it cannot be kept.
+
+        memory: the readings behind a scrape. marks: how far the files behind it were read.
+        """
         with self._lock:
             self._sequence += 1
             self._last_id += 1
@@ -112,7 +121,7 @@ class Spool:
                 batch = encode(identity)
                 body = zlib.compress(_HEAD.pack(len(batch.attributes)) + batch.attributes + batch.rest, 1)
                 kept = freeze(memory) if target is not None and memory is not None else None
-                self._guarded(lambda db: self._insert(db, kind, body, target, kept))
+                self._guarded(lambda db: self._insert(db, kind, body, target, kept, marks or {}))
             except BaseException:
                 self._sequence -= 1  # a number that nobody will ever see would look like a loss
                 raise
@@ -180,6 +189,21 @@ class Spool:
                 ).fetchone()
             )
         return None if row is None else thaw(Kept(*row))
+
+    def mark(self, marks: Mapping[str, str]) -> None:
+        """Keep how far files were read without a batch."""
+        with self._lock:
+            self._guarded(lambda db: _keep_marks(db, marks, self.wall_ns()))
+
+    def marks(self, prefix: str) -> dict[str, str]:
+        """Return the marks whose names begin with a text."""
+        with self._lock:
+            rows = self._guarded(
+                lambda db: db.execute(
+                    "select name, body from marks where substr(name, 1, ?) = ?", (len(prefix), prefix)
+                ).fetchall()
+            )
+        return dict(rows)
 
     def backlog(self) -> Backlog:
         with self._lock:
@@ -255,11 +279,20 @@ class Spool:
                 self._quarantine()
         raise StoreError(f"{self.path}: no room", path=str(self.path))
 
-    def _insert(self, db: sqlite3.Connection, kind: str, body: bytes, target: str | None, kept: Kept | None) -> None:
+    def _insert(
+        self,
+        db: sqlite3.Connection,
+        kind: str,
+        body: bytes,
+        target: str | None,
+        kept: Kept | None,
+        marks: Mapping[str, str],
+    ) -> None:
         db.execute(
             "insert into batches (id, kind, made_ns, size, body) values (?, ?, ?, ?, ?)",
             (self._last_id, kind, self.wall_ns(), len(body), body),
         )
+        _keep_marks(db, marks, self.wall_ns())
         if kept is None or target is None:
             return
         if kept.name not in self._layouts:
@@ -328,6 +361,12 @@ def _transaction(db: sqlite3.Connection, work: Callable[[sqlite3.Connection], R]
 def _prune(db: sqlite3.Connection, oldest_ns: int) -> None:
     db.execute("delete from readings where good_ns < ?", (oldest_ns,))
     db.execute("delete from layouts where name not in (select keys from readings)")
+    db.execute("delete from marks where kept_ns < ?", (oldest_ns,))
+
+
+def _keep_marks(db: sqlite3.Connection, marks: Mapping[str, str], now_ns: int) -> None:
+    for name, body in marks.items():
+        db.execute("insert or replace into marks (name, kept_ns, body) values (?, ?, ?)", (name, now_ns, body))
 
 
 def _delete(db: sqlite3.Connection, batches: Iterable[Waiting]) -> list[Waiting]:

@@ -37,4 +37,13 @@ def keeps(name: str, text: str | None, exempt: frozenset[str] = frozenset()) -> 
         return False
     if name in exempt:
         return True
-    return not _PERSON.search(name) and not _MAIL.search(text)
+    return not _PERSON.search(name) and not is_private(text)
+
+
+def is_private(text: str) -> bool:
+    """Return whether a text is content or names a person, whatever it is called.
+
+    >>> is_private("cmpl-1"), is_private("ann@example.org")
+    (False, True)
+    """
+    return len(text) > MAX_TEXT or ("@" in text and _MAIL.search(text) is not None)

@@ -6,13 +6,12 @@ import gzip
 import hashlib
 import json
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 from collector.store.batch import HalfBatch
-from signals.dialects.registry import log_half
 from signals.errors import InputError
 from signals.records import Identity
+from signals.requestlog import LogReader
 from signals.spans import RequestHalf
 
 #: Lines per batch.
@@ -23,25 +22,22 @@ PROBE = 20
 
 def log_batches(path: Path, instance: str | None, model: str | None, faults: list[str]) -> Iterator[HalfBatch] | None:
     """Return the half batches of a request log, or None when its first lines are none of a known shape."""
-    if not any(half is not None for _, half in _lines(path, [], PROBE)):
+    reader = LogReader(instance=instance, model=model)
+    if not any(half is not None for _, half in _lines(path, reader, [], PROBE)):
         return None
-    return _batches(path, instance, model, faults)
+    return _batches(path, reader, faults)
 
 
-def _batches(path: Path, instance: str | None, model: str | None, faults: list[str]) -> Iterator[HalfBatch]:
+def _batches(path: Path, reader: LogReader, faults: list[str]) -> Iterator[HalfBatch]:
     digest = hashlib.sha256()
     halves: list[RequestHalf] = []
     empty = 0
-    for line, half in _lines(path, faults, None):
+    for line, half in _lines(path, reader, faults, None):
         digest.update(line)
         if half is None:
             empty += 1
         else:
-            halves.append(
-                replace(half, instance=half.instance or instance, model=half.model or model)
-                if half.side != "gateway"
-                else half
-            )
+            halves.append(half)
         if len(halves) >= LINES:
             yield HalfBatch(Identity("import", digest.hexdigest(), 0), tuple(halves), empty)
             halves, empty = [], 0
@@ -49,7 +45,9 @@ def _batches(path: Path, instance: str | None, model: str | None, faults: list[s
         yield HalfBatch(Identity("import", digest.hexdigest(), 0), tuple(halves), empty)
 
 
-def _lines(path: Path, faults: list[str], most: int | None) -> Iterator[tuple[bytes, RequestHalf | None]]:
+def _lines(
+    path: Path, reader: LogReader, faults: list[str], most: int | None
+) -> Iterator[tuple[bytes, RequestHalf | None]]:
     """Yield each line with its half; a line that is no JSON object is a fault that names it."""
     opener = gzip.open if path.name.endswith(".gz") else open
     try:
@@ -64,6 +62,6 @@ def _lines(path: Path, faults: list[str], most: int | None) -> Iterator[tuple[by
                 except ValueError as error:
                     faults.append(f"{path}:{number}: no JSON: {error}")
                     continue
-                yield line, log_half(record) if isinstance(record, dict) else None
+                yield line, reader.half(record)
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error}") from error

@@ -21,9 +21,9 @@ from collector.receivers.changes.registry import change_batch
 from collector.receivers.traces import scalars
 from collector.store.batch import Batch, HalfBatch
 from collector.store.rows import moment
-from signals.dialects.registry import log_half
 from signals.errors import PayloadError
 from signals.records import Identity
+from signals.requestlog import LogReader
 from signals.spans import RequestHalf, Scalar
 
 CHANGE_KIND = "sloscope.change.kind"
@@ -104,4 +104,4 @@ def _half(record: LogRecord) -> RequestHalf | None:
         content = json.loads(body)
     except (ValueError, RecursionError):
         return None
-    return log_half(content) if isinstance(content, dict) else None
+    return LogReader().half(content)

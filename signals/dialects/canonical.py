@@ -10,6 +10,7 @@ from __future__ import annotations
 from signals.catalog import COUNTER as COUNTERS
 from signals.catalog import GAUGE as GAUGES
 from signals.catalog import SIGNALS, Signal
+from signals.dialects.canonical_requests import halves
 from signals.dialects.form import COUNTER, GAUGE, HISTOGRAM, Dialect, Rule
 from signals.pages import Series
 
@@ -54,6 +55,7 @@ CANONICAL = Dialect(
     modelless=True,
     role=_role,
     default_role=None,
+    halves=halves,
     ignored=("sloscope_up",),
     tested=False,
 )

@@ -128,6 +128,11 @@ class Dialect:
     model_families: tuple[str, ...] = ()
     modelless: bool = False
 
+    @property
+    def logs(self) -> bool:
+        """Return whether it writes request logs."""
+        return self.line is not _no_line
+
     def expected(self, role: str | None = None) -> tuple[str, ...]:
         """Return the signals that a page of a role must have."""
         wanted = (rule.signal for rule in self.rules if rule.expected and role not in rule.absent_on)
