@@ -78,9 +78,8 @@ def diagnose(scene: Scene, z: float) -> Diagnosis:
 
 def _scores(scene: Scene, findings: dict[str, Finding]) -> dict[str, float]:
     """Return strengths after the stage and the look-alikes have had their say; unknown causes are left out."""
-    stage = scene.stages.leading if scene.stages is not None else None
     raw = {
-        name: found.strength * (1.0 if stage is None or stage in CAUSES[name].stages else WRONG_STAGE)
+        name: found.strength * _of_stage(scene, CAUSES[name])
         for name, found in findings.items()
         if found.strength is not None
     }
@@ -89,6 +88,15 @@ def _scores(scene: Scene, findings: dict[str, Finding]) -> dict[str, float]:
         if any(raw.get(rival, 0.0) >= max(STRONG_RIVAL, 0.6 * score) for rival in CAUSES[name].loses_to):
             settled[name] = score * BESIDE_RIVAL
     return settled
+
+
+def _of_stage(scene: Scene, cause: Cause) -> float:
+    """Return 1 where the cause can show in the leading stage, else less, by how much of the extra time it can cause."""
+    stages = scene.stages
+    if stages is None or stages.leading is None or stages.leading in cause.stages:
+        return 1.0
+    own = max(stages.share(stage) for stage in cause.stages)
+    return WRONG_STAGE + (1.0 - WRONG_STAGE) * own / stages.share(stages.leading)
 
 
 def _features(

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from analytics.rootcause.leaves import Columns, IntArray
+from analytics.rootcause.leaves import Columns, FloatArray, IntArray
 
 #: Dimensions that a segment may name, the plainer first: of two equally good segments the earlier one is told.
 DIMENSIONS = (
@@ -91,7 +91,8 @@ class Observations:
 
     `cells` has a column `phase` (before|during), the DIMENSIONS and the CELL_SUMS. `engine`, `gpus`, `hosts` and
     `signals` have a column `step` (time ÷ step_seconds) and their source. `instances`, `changes` and `gpu_events` are
-    rows as stored. An empty mapping means that nothing of the kind was recorded.
+    rows as stored. `arrivals_during` counts recorded arrivals by step of `during_steps`. An empty mapping means that
+    nothing of the kind was recorded.
     """
 
     metric: str
@@ -106,6 +107,7 @@ class Observations:
     cells: Columns
     overdispersion: float = 1.0
     usual_rate: float | None = None
+    arrivals_during: FloatArray | None = None
     from_pages: bool = False
     dimensions: tuple[str, ...] = DIMENSIONS
     engine: Columns = field(default_factory=_none)

@@ -24,7 +24,8 @@ ENGINE_SIGNALS = (
     "external_hit_tokens", "preemptions", "steps", "step_tokens", "step_seconds", "first_tokens", "finished",
     "rejected", "queue_seconds_sum", "prefill_seconds_sum", "spec_drafts", "spec_draft_tokens",
     "spec_accepted_tokens", "grammar_seconds", "kv_transfer_bytes", "kv_transfer_seconds", "queue_area",
-    "running_peak", "running_low", "kv_low", "kv_peak", "queue_peak", "bad_scrapes", "stalled",
+    "running_peak", "running_low", "kv_low", "kv_peak", "queue_peak", "queue_last", "running_area", "bad_scrapes",
+    "stalled",
 )  # fmt: skip
 GPU_SIGNALS = (
     "sm_active_ratio", "dram_bandwidth_ratio", "memory_busy_ratio", "power_watts", "temperature_celsius",

@@ -104,8 +104,9 @@ def step_for(seconds: float) -> int:
 def threshold_of(timeline: Timeline, rows: npt.NDArray[np.bool_]) -> float | None:
     """Return the value that only the usual tail exceeds: a high quantile of the calmest third of the time in `rows`.
 
-    The time is cut into blocks of enough events; blocks are ordered by their share of events above the overall median
-    and 90th percentile, so that an incident that fills up to half of the history does not set its own threshold.
+    The time is cut into blocks of enough events; blocks are ordered by their share of events above the median and the
+    90th percentile of the whole time, so that an incident that fills up to half of the history does not set its own
+    threshold.
     """
     counts = timeline.counts[rows]
     total = counts.sum(axis=1)
@@ -125,13 +126,16 @@ def _calm(counts: FloatArray) -> FloatArray:
     blocks = int(block[-1]) + 1
     if blocks < 3:
         return counts
-    cumulated = np.cumsum(counts.sum(axis=0))
-    total = np.bincount(block, weights=counts.sum(axis=1), minlength=blocks)
+    first = np.flatnonzero(np.diff(block, prepend=-1))
+    summed = np.add.reduceat(counts, first, axis=0)
+    shares = summed / np.maximum(summed.sum(axis=1, keepdims=True), 1.0)
+    length = np.bincount(block, minlength=blocks)
+    # Weighed by time: a burst holds more events than the calm around it, and would set its own median.
+    cumulated = np.cumsum(length @ shares)
     above = np.zeros(blocks)
     for share in (0.5, 0.9):
         place = int(np.searchsorted(cumulated, share * cumulated[-1]))
-        above += np.bincount(block, weights=counts[:, place + 1 :].sum(axis=1), minlength=blocks) / np.maximum(total, 1)
-    length = np.bincount(block, minlength=blocks)
+        above += shares[:, place + 1 :].sum(axis=1)
     order = np.argsort(above, kind="stable")
     reach = int(np.searchsorted(np.cumsum(length[order]), CALM_SHARE * length.sum())) + 1
     return counts[np.isin(block, order[:reach])]

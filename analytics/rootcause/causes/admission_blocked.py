@@ -2,8 +2,21 @@
 
 from __future__ import annotations
 
+from analytics.rootcause.facts.backlog import backlog_of
 from analytics.rootcause.facts.seats import Seats, fullest, seat_limit
-from analytics.rootcause.form import Cause, Clause, Evidence, Finding, cannot_tell, judge, peaked, ramp, steady, told
+from analytics.rootcause.form import (
+    SPEAKS_FOR,
+    Cause,
+    Clause,
+    Evidence,
+    Finding,
+    cannot_tell,
+    judge,
+    peaked,
+    ramp,
+    steady,
+    told,
+)
 from analytics.rootcause.scene import Scene
 
 
@@ -24,7 +37,7 @@ def weigh(scene: Scene) -> Finding:
         Clause("queue_seconds", scene.stage_share("queue"), 1, gate=True),
         Clause("running", _blocked(scene, seats), 2, _running(scene, seats)),
         Clause("preemptions", None if thrown is None else ramp(thrown.during, 0.5, 0.0), 0.5, told(thrown, "none")),
-        Clause("requests", _unforced(scene, seats), 2.5, told(scene.arrivals, "arrivals per second")),
+        Clause("requests", _unforced(scene), 2.5, _trigger(scene)),
         Clause("kv_usage_ratio", ramp(seats.kv.peak, 0.75, 0.5), 1),
     ]
     return judge(_segment(scene, seats), clauses)
@@ -41,13 +54,18 @@ def _blocked(scene: Scene, seats: Seats) -> float | None:
     return max(ramp(seats.pinned, 0.2, 0.7) or 0.0, below, empty)
 
 
-def _unforced(scene: Scene, seats: Seats) -> float | None:
-    """Say how far demand does not excuse the queue: arrivals stood, or memory is half empty before a standing queue."""
-    calm = steady(scene.arrivals, 1.15, 1.8)
-    if seats.kv is None or not seats.cap or (seats.pinned or 0.0) < 0.6:
-        return calm
-    idle = min(ramp(seats.kv.peak, 0.6, 0.48) or 0.0, ramp(seats.queue.peak / seats.cap, 2.5, 5.0) or 0.0)
-    return max(calm or 0.0, idle)
+def _unforced(scene: Scene) -> float | None:
+    """Say how far demand does not excuse the queue: arrivals stood, or a burst is over and its backlog stands."""
+    calm, backlog = steady(scene.arrivals, 1.15, 1.8), backlog_of(scene)
+    return calm if backlog is None else max(calm or 0.0, backlog.unforced)
+
+
+def _trigger(scene: Scene) -> Evidence | None:
+    backlog = backlog_of(scene)
+    if backlog is None or backlog.unforced < SPEAKS_FOR:
+        return told(scene.arrivals, "arrivals per second")
+    why = f"a burst of {backlog.coming:.3g} a second began it; as many as usual arrive while the queue stands"
+    return told(backlog.arrivals, why)
 
 
 def _running(scene: Scene, seats: Seats) -> Evidence | None:

@@ -27,7 +27,8 @@ def weigh(scene: Scene) -> Finding:
             told(shown, "time outside the engine's queue and prefill"),
             gate=True,
         ),
-        Clause("stage", ramp(scene.stage_share("gateway", "other"), 0.2, 0.6), 3, gate=True),
+        Clause("stage", ramp(scene.stage_share("gateway", "other"), 0.05, 0.5), 3, gate=True),
+        Clause("gateway_seconds", max(before_engine, unaccounted), 2),
         Clause("engine_ttft_seconds", steady(engine, 1.2, 2.0), 1, told(engine, "the engines' own part")),
         Clause("attempts", hint(ramp(retried.rise, 0, 0.1)) if retried else None, 0.2, told(retried, "retries")),
     ]

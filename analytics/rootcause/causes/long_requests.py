@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from analytics.rootcause.facts.demand import input_length, input_weight
-from analytics.rootcause.facts.service import hit_ratio, prefill_pace
+from analytics.rootcause.facts.service import hit_ratio, prefill_pace, prefill_share
 from analytics.rootcause.form import Cause, Clause, Evidence, Finding, cannot_tell, judge, ramp, rose, steady, told
 from analytics.rootcause.scene import Scene
+
+#: What is left of the cause where prompts take next to none of the time that seats are held.
+LEAST_BURDEN = 0.4
 
 
 def weigh(scene: Scene) -> Finding:
@@ -20,11 +23,20 @@ def weigh(scene: Scene) -> Finding:
         Clause("input_tokens", rose(weighted, 1.1, 1.6), 1, told(weighted, "token-weighted prompt length")),
         Clause("length_bucket", ramp(share[1] if share else None, 0.02, 0.2), 1, _told_share(bucket, share)),
         Clause("stage", scene.stage_share("queue", "prefill", "other"), 1),
+        Clause("prefill_seconds", _burden(scene), gate=True),
         Clause("cached_tokens", _kept(scene), 0.5),
         Clause("prefill_seconds", steady(pace, 1.5, 2.5), 0.5, told(pace, "engines compute a token as fast as before")),
         Clause("requests", steady(scene.arrivals, 1.3, 2.0), 1, told(scene.arrivals, "not simply more requests")),
     ]
     return judge({"length_bucket": bucket} if bucket else {}, clauses)
+
+
+def _burden(scene: Scene) -> float:
+    """Say how far prompts can hold seats: a queue forms behind them only if prefill fills part of the time served."""
+    share, queued = prefill_share(scene), scene.stage_share("queue")
+    if share is None or queued is None:
+        return 1.0
+    return 1.0 - queued * (1.0 - max(LEAST_BURDEN, ramp(share, 0.04, 0.1) or 0.0))
 
 
 def _grown(scene: Scene) -> tuple[str | None, tuple[float, float] | None]:
@@ -55,6 +67,7 @@ def _from_pages(scene: Scene) -> Finding:
     clauses = [
         Clause("prompt_tokens", rose(length, 1.2, 2.0), 2, told(length, "prompt tokens per first token"), gate=True),
         Clause("stage", scene.stage_share("queue", "prefill"), 1),
+        Clause("prefill_seconds", _burden(scene), gate=True),
         Clause("requests", steady(scene.arrivals, 1.3, 2.0), 1, told(scene.arrivals, "not simply more requests")),
     ]
     return judge({}, clauses)

@@ -2,19 +2,31 @@
 
 from __future__ import annotations
 
+from analytics.rootcause.facts.backlog import backlog_of
 from analytics.rootcause.facts.demand import brought_by, surprise
-from analytics.rootcause.facts.seats import fullest
+from analytics.rootcause.facts.seats import Seats, fullest
 from analytics.rootcause.facts.service import prefill_pace
 from analytics.rootcause.form import Cause, Clause, Finding, judge, peaked, ramp, rose, steady, told
 from analytics.rootcause.scene import Scene
 
+#: Taken off where the rise is over and its backlog stands before free memory: then what admits is the limit.
+PAST = 0.7
+
 
 def weigh(scene: Scene) -> Finding:
-    arrivals, seats, pace = scene.arrivals, fullest(scene), prefill_pace(scene)
+    arrivals, seats, pace, backlog = scene.arrivals, fullest(scene), prefill_pace(scene), backlog_of(scene)
+    past = backlog.unforced if backlog is not None and _room(seats) else 0.0
     segment = brought_by(scene)
     clauses = [
         Clause("requests", rose(arrivals, 1.08, 1.3), 2, told(arrivals, "more requests arrived per second"), gate=True),
         Clause("requests", ramp(surprise(arrivals, scene.observations.seconds_during), 3, 6), gate=True),
+        Clause(
+            "requests",
+            1.0 - PAST * past,
+            1,
+            told(backlog.arrivals, "arrivals while the queue stands") if backlog is not None else None,
+            gate=True,
+        ),
         Clause("queue_seconds", scene.stage_share("queue"), 2),
         Clause("prefill_seconds", steady(pace, 1.3, 2.0), 1, told(pace, "engines compute a token as fast as before")),
         Clause("instance", ramp(_everywhere(scene), 0.3, 0.7), 1.5),
@@ -30,6 +42,11 @@ def weigh(scene: Scene) -> Finding:
             innocent = "KV memory has room: it is innocent" if seats.kv.peak < 0.9 else "KV memory is full as well"
             clauses.append(Clause("kv_usage_ratio", 1.0, 0.2, peaked(seats.kv, innocent)))
     return judge(segment, clauses)
+
+
+def _room(seats: Seats | None) -> bool:
+    """Say whether KV memory had room while requests waited."""
+    return seats is not None and seats.kv is not None and seats.kv.peak < 0.75
 
 
 def _everywhere(scene: Scene) -> float:

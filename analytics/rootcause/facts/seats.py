@@ -9,6 +9,9 @@ import numpy as np
 from analytics.rootcause.scene import Scene
 from analytics.rootcause.shift import Shift
 
+#: Requests wait in the steps whose queue is longer than this share of the longest; a last one in line is no crowd.
+WAITING = 0.1
+
 
 @dataclass(frozen=True, slots=True)
 class Seats:
@@ -35,12 +38,15 @@ def fullest(scene: Scene) -> Seats | None:
     queue_peak = panel.shift("queue_peak", instance)
     kv = panel.shift("kv_usage_max_ratio", instance) or panel.shift("kv_usage_ratio", instance)
     running = panel.shift("running", instance)
-    waiting = (panel.values["queue_depth"][row] > 0) & panel.during
+    depth = panel.values["queue_depth"][row]
+    waiting = (depth > WAITING * max(queues[instance].peak, 0.0)) & panel.during
     low, high = panel.values["running_low"][row], panel.values["running_peak"][row]
+    mean = panel.values["running"][row]
     cap = pinned = cap_before = idle = None
     if waiting.any() and np.isfinite(high[waiting]).any():
         cap = float(np.nanmax(high[waiting]))
-        pinned = float(np.nanmean(low[waiting] >= 0.93 * cap))
+        # A page between the end of one request and the admission of the next shows a seat that is not free.
+        pinned = float(np.nanmean(mean[waiting] >= 0.9 * cap))
         idle = float(np.nanmean(low[waiting] <= 0.5 * cap))
     if np.isfinite(high[panel.before]).any():
         cap_before = float(np.nanmax(high[panel.before]))

@@ -20,6 +20,15 @@ def prefill_pace(scene: Scene, segment: Mapping[str, str] | None = None) -> Shif
     return scene.engine.quotient("prefill_seconds_per_request", "prefill_seconds_sum", "finished", source)
 
 
+def prefill_share(scene: Scene) -> float | None:
+    """Return which share of the time that requests hold seats is prefill, during; from requests, else from pages."""
+    prefill, decode = (scene.requests.sum("during", name) for name in ("prefill_sum", "decode_sum"))
+    if prefill > 0 and decode > 0:
+        return prefill / (prefill + decode)
+    held = scene.engine.quotient("prefill_share", "prefill_seconds_sum", "running_area")
+    return None if held is None else held.during
+
+
 def typical_pace(scene: Scene, segment: Mapping[str, str] | None = None) -> Shift | None:
     """Return prefill seconds per computed token of the requests that were not slow, else of all.
 
@@ -44,11 +53,13 @@ def prefill_time(scene: Scene, segment: Mapping[str, str] | None = None) -> Shif
 
 
 def decode_pace(scene: Scene, segment: Mapping[str, str] | None = None) -> Shift | None:
-    """Return decode seconds per output token, from requests, else seconds per engine step."""
+    """Return decode seconds per output token, from requests, else seconds per engine step, else seat time per token."""
     found = scene.requests.quotient("tpot_seconds", "decode_sum", "decode_tokens", _mask(scene, segment))
     if found is not None and found.before > 0:
         return found
-    return scene.engine.quotient("step_seconds_per_step", "step_seconds", "steps", (segment or {}).get("instance"))
+    source = (segment or {}).get("instance")
+    step = scene.engine.quotient("step_seconds_per_step", "step_seconds", "steps", source)
+    return step or scene.engine.quotient("seat_seconds_per_token", "running_area", "generation_tokens", source)
 
 
 def decode_unevenness(scene: Scene, segment: Mapping[str, str] | None = None) -> Shift | None:

@@ -1,4 +1,4 @@
--- Gauges and increments of a model's instances by time step; queue_area = waiting requests × seconds.
+-- Gauges and increments of a model's instances by time step; areas = requests × seconds.
 select
     epoch_us(ts) // ($step * 1000000) as step,
     instance,
@@ -6,6 +6,7 @@ select
     any_value(region) as region,
     avg(queue_depth) as queue_depth,
     max(queue_depth) as queue_peak,
+    arg_max(queue_depth, ts) as queue_last,
     max(queue_max) as queue_max,
     avg(running) as running,
     max(running) as running_peak,
@@ -31,6 +32,7 @@ select
     sum(queue_seconds_sum) as queue_seconds_sum,
     sum(prefill_seconds_sum) as prefill_seconds_sum,
     sum(queue_depth * interval_seconds) as queue_area,
+    sum(running * interval_seconds) as running_area,
     sum(spec_drafts) as spec_drafts,
     sum(spec_draft_tokens) as spec_draft_tokens,
     sum(spec_accepted_tokens) as spec_accepted_tokens,
