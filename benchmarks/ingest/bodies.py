@@ -43,9 +43,7 @@ def recording() -> Path:
         return beside
     from collector.demo.recording import unpack
 
-    target = ROOT / "build" / "bench" / "recording"
-    unpack(target)
-    return next(path.parent for path in sorted(target.rglob("index.jsonl")))
+    return unpack("vllm-live", ROOT / "build" / "bench" / "recording")
 
 
 def samples_of(scrape: Scrape) -> int:

@@ -5,11 +5,11 @@ Run as `python -m benchmarks.ingest.fuzz INPUTS FOLDER`; prints one JSON object.
 
 from __future__ import annotations
 
+import argparse
 import gzip
 import json
 import random
 import resource
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -20,7 +20,7 @@ from google.protobuf import json_format
 from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
 from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
-from opentelemetry.proto.metrics.v1.metrics_pb2 import ResourceMetrics
+from opentelemetry.proto.metrics.v1.metrics_pb2 import AGGREGATION_TEMPORALITY_CUMULATIVE, ResourceMetrics
 
 from agent.encode import Encoder, encode_scrape, seal
 from collector.receivers.changes.registry import read_changes
@@ -174,7 +174,7 @@ def _foreign() -> bytes:
     gauge = scope.metrics.add(name="vllm:num_requests_running").gauge.data_points.add(time_unix_nano=T0, as_double=2.0)
     gauge.attributes.add(key="model_name").value.string_value = "m"
     metric = scope.metrics.add(name="gen_ai.server.time_to_first_token")
-    metric.histogram.aggregation_temporality = 2
+    metric.histogram.aggregation_temporality = AGGREGATION_TEMPORALITY_CUMULATIVE
     metric.histogram.data_points.add(
         time_unix_nano=T0, count=3, sum=1.5, explicit_bounds=[0.5, 1.0], bucket_counts=[1, 2, 0]
     )
@@ -222,4 +222,8 @@ def _peak_mb() -> float:
 
 
 if __name__ == "__main__":
-    print(json.dumps(run(int(sys.argv[1]), Path(sys.argv[2]))))
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("inputs", type=int)
+    parser.add_argument("folder", type=Path)
+    asked = parser.parse_args()
+    print(json.dumps(run(asked.inputs, asked.folder)))
