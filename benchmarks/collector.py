@@ -1,7 +1,8 @@
 """Measures the collector: ingest, joins, bytes, quantile queries, load, kills, fuzz; peers side by side.
 
-`python -m benchmarks.collector [--only PART,..] [--quick]`. Peers: Debian's prometheus and victoria-metrics where they
-are installed, chdb in build/peers/chdb (made on first use). Wall times depend on what else runs: the load is printed.
+`python -m benchmarks.collector [--only PART,..] [--quick] [--minutes M]`. Peers: Debian's prometheus and
+victoria-metrics where they are installed, chdb in build/peers/chdb (made on first use). Wall times depend on what else
+runs: the load is printed.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from pathlib import Path
 from benchmarks.report import BUILD, Row, write
 
 MILLION = 1_000_000
+LOAD_SECONDS = "SLOSCOPE_BENCH_LOAD_SECONDS"
 
 
 def ingest(folder: Path, quick: bool) -> list[Row]:
@@ -77,9 +79,16 @@ def queries(folder: Path, quick: bool) -> list[Row]:
 
 def load(folder: Path, quick: bool) -> list[Row]:
     """Appends, reads, freshness and memory of a real process: 200 instances and 500 requests a second."""
-    found = _child("load", "20" if quick else os.environ.get("SLOSCOPE_BENCH_LOAD_SECONDS", "90"), folder)
+    seconds = 20.0 if quick else float(os.environ.get(LOAD_SECONDS, "90"))
+    found = _child("load", f"{seconds:g}", folder)
     print(f"load: {found}")
+    start = "minute 3" if seconds >= 360 else f"{seconds / 2:g} s"
+    slope = f"{found['rss_mb_per_minute']:+.2f} MB a minute between"
+    end = f"{found['rss_end_mb']:.0f} MB after {seconds / 60:g} min, {slope}"
+    print(f"memory: {found['rss_settled_mb']:.0f} MB at {start}, {end}")
     names = {"append_p99_ms": "ms", "read_p99_ms": "ms", "freshness_p99_seconds": "s", "rss_mb": "MB"}
+    if seconds >= 360:
+        names |= {"rss_settled_mb": "MB", "rss_end_mb": "MB", "rss_mb_per_minute": "MB/min"}
     return [Row(name, float(found[name]), unit) for name, unit in names.items()]
 
 
@@ -119,7 +128,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", default=",".join(PARTS), help="comma-separated parts")
     parser.add_argument("--quick", action="store_true", help="smaller inputs")
+    parser.add_argument("--minutes", type=float, help="length of the load part; 90 s without it")
     options = parser.parse_args(argv)
+    if options.minutes is not None:
+        os.environ[LOAD_SECONDS] = f"{60 * options.minutes:g}"
     rows: list[Row] = []
     for name in options.only.split(","):
         begin = time.perf_counter()
