@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import sys
 import time
 from collections.abc import Mapping, Sequence
@@ -22,8 +23,9 @@ PEER_SECONDS = 330.0
 FAR = "1-24h"
 
 
-def main() -> int:
+def main(argv: Sequence[str] | None = None) -> int:
     """Measure, print the table, write build/bench/forecast.json."""
+    argparse.ArgumentParser(description=__doc__).parse_args(argv)
     if not TRACES.is_dir():
         print(f"no traces in {TRACES}: nothing to measure", file=sys.stderr)
         return 1

@@ -8,9 +8,11 @@ folds that swap. `--blocks N` changes the length; the table shows how the error 
 
 from __future__ import annotations
 
+import argparse
 import json
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -28,8 +30,10 @@ BLOCK_SECONDS = 10.0
 STEP_SECONDS = 2.0
 
 
-def main(argv: list[str]) -> int:
-    block = float(argv[argv.index("--blocks") + 1]) if "--blocks" in argv else BLOCK_SECONDS
+def main(argv: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--blocks", type=float, default=BLOCK_SECONDS, help="seconds of a held-out block")
+    block: float = parser.parse_args(argv).blocks
     rows = [_speed()]
     for name in RUNS:
         if not (PAYLOADS / name / "client.jsonl").is_file():
@@ -124,4 +128,4 @@ def _show(what: str, measured: Floats, predicted: Floats) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main())

@@ -8,9 +8,11 @@ measures them again). The grids are written to build/bench/scaling-grid.csv.
 
 from __future__ import annotations
 
+import argparse
 import csv
 import sys
 import time
+from collections.abc import Sequence
 from datetime import UTC, datetime
 
 import numpy as np
@@ -41,15 +43,20 @@ USUAL = (0, 3, 4, 5)
 REPLAYED_SECONDS = 2400.0
 
 
-def main(argv: list[str]) -> int:
+def main(argv: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--all", action="store_true", help="every baseline and workload")
+    parser.add_argument("--quick", action="store_true", help="one workload")
+    parser.add_argument("--fresh", action="store_true", help="measure baselines and oracle again")
+    asked = parser.parse_args(argv)
     everything = workloads()
-    chosen = everything if "--all" in argv else [everything[k] for k in (USUAL[:1] if "--quick" in argv else USUAL)]
-    baselines = [name for name in POLICIES if name != "sloscope"] if "--all" in argv else FIRST
+    chosen = everything if asked.all else [everything[k] for k in (USUAL[:1] if asked.quick else USUAL)]
+    baselines = [name for name in POLICIES if name != "sloscope"] if asked.all else FIRST
     rows, contests = [], []
     for workload in chosen:
         for lead in COLD_STARTS:
             begun = time.perf_counter()
-            done = contest(workload, lead, baselines, None if "--fresh" in argv else BUILD / "scaling")
+            done = contest(workload, lead, baselines, None if asked.fresh else BUILD / "scaling")
             contests.append(done)
             _show(done, time.perf_counter() - begun)
     _publish(contests)
@@ -170,4 +177,4 @@ def _decide_seconds() -> float:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main())

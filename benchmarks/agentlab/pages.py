@@ -7,10 +7,10 @@ of each; `/freeze` stops the counters, so that a scrape under way at the end tak
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import json
 import re
-import sys
 import time
 from collections import Counter
 from pathlib import Path
@@ -89,4 +89,8 @@ async def serve(port: int, pages: Pages) -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(serve(int(sys.argv[1]), Pages(Path(sys.argv[2]).read_bytes())))
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("port", type=int)
+    parser.add_argument("page", type=Path)
+    asked = parser.parse_args()
+    asyncio.run(serve(asked.port, Pages(asked.page.read_bytes())))

@@ -6,10 +6,10 @@ on the command line survives a kill, so that a resent batch is recognised.
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import json
 import sqlite3
-import sys
 import zlib
 from pathlib import Path
 
@@ -108,4 +108,8 @@ async def serve(port: int, books: Books) -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(serve(int(sys.argv[1]), Books(Path(sys.argv[2]))))
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("port", type=int)
+    parser.add_argument("books", type=Path)
+    asked = parser.parse_args()
+    asyncio.run(serve(asked.port, Books(asked.books)))

@@ -5,6 +5,7 @@ Run `python -m benchmarks.faultlab.calibrate`; the test seeds of `benchmarks.roo
 
 from __future__ import annotations
 
+import argparse
 from pathlib import Path
 
 import numpy as np
@@ -43,4 +44,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    argparse.ArgumentParser(description=__doc__).parse_args()
     main()

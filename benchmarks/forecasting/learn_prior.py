@@ -6,6 +6,7 @@ equal weight) and `bands.PRIOR` (quantiles of what forecasts from half a day of 
 
 from __future__ import annotations
 
+import argparse
 import sys
 
 import numpy as np
@@ -91,4 +92,5 @@ def cold_start(series: tuple[Series, ...]) -> dict[int, FloatArray]:
 
 
 if __name__ == "__main__":
+    argparse.ArgumentParser(description=__doc__).parse_args()
     sys.exit(main())

@@ -6,6 +6,7 @@ statsforecast cannot use gaps: they are filled from the day before, as its users
 
 from __future__ import annotations
 
+import argparse
 import json
 import sys
 import time
@@ -58,4 +59,5 @@ def filled(values: np.ndarray, day: int) -> np.ndarray:
 
 
 if __name__ == "__main__":
+    argparse.ArgumentParser(description=__doc__).parse_args()
     sys.exit(main())

@@ -5,9 +5,9 @@ Run as `python -m benchmarks.ingest.kills ROUNDS FOLDER`; prints one JSON object
 
 from __future__ import annotations
 
+import argparse
 import json
 import random
-import sys
 import threading
 import time
 from collections import Counter
@@ -137,4 +137,8 @@ def _stored(path: Path) -> Counter[int]:
 
 
 if __name__ == "__main__":
-    print(json.dumps(run(int(sys.argv[1]), Path(sys.argv[2]))))
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("rounds", type=int)
+    parser.add_argument("folder", type=Path)
+    asked = parser.parse_args()
+    print(json.dumps(run(asked.rounds, asked.folder)))
