@@ -1,7 +1,7 @@
 """Computes one quantile for every group and step at once, from stored bins in one cumulative pass; within 1 %.
 
-SQL's own quantiles need a sort per group. Closed levels are stored in order of their keys (group, time, bin), so that a
-check of the order and one running sum over all bins are enough; what came late is sorted in.
+SQL's own quantiles need a sort per group. Closed levels are stored in order of their keys (group, time, bin), so that
+one walk over all bins is enough, which checks their order on the way; what came late is sorted in.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import TypeVar
 
 import duckdb
 import numpy as np
@@ -26,6 +27,9 @@ PIECE = 122_880
 Wholes = npt.NDArray[np.int64]
 #: Keys and their counts.
 Piece = tuple[Wholes, npt.NDArray[np.integer]]
+#: Cells (group and step), observations in each, and the key of its quantile.
+_Walked = tuple[Wholes, Wholes, Wholes]
+T = TypeVar("T", bound=np.generic)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -38,7 +42,7 @@ class QuantileGrid:
     value: npt.NDArray[np.float64]
 
 
-_EMPTY = QuantileGrid(np.empty(0, np.int64), np.empty(0, "datetime64[s]"), np.empty(0, np.int64), np.empty(0))
+_NOTHING = (np.empty(0, np.int64),) * 3
 
 
 def quantile_grid(
@@ -53,13 +57,15 @@ def quantile_grid(
 
 def grid_of_pieces(pieces: Sequence[Piece], q: float, step_seconds: int) -> QuantileGrid:
     """Return the grid of (keys, counts) in pieces: piece by piece where they ascend, which a cache likes."""
-    if not pieces:
-        return _EMPTY
-    if not all(_ascend(key, after) for (key, _), after in zip(pieces, _last_keys(pieces), strict=True)):
-        return grid_of(*_joined(pieces), q, step_seconds)
-    grids = [_grid_of_sorted(key, counts, q, step_seconds) for key, counts in _whole_cells(pieces)]
-    columns = zip(*((grid.group_id, grid.ts, grid.count, grid.value) for grid in grids), strict=True)
-    return QuantileGrid(*map(np.concatenate, columns))
+    walked: list[_Walked] = []
+    after = -1
+    for key, counts in _whole_cells(pieces):
+        found = _walked(key, counts, q, after)
+        if found is None:
+            return grid_of(*_joined(pieces), q, step_seconds)
+        walked.append(found)
+        after = int(key[-1]) if len(key) else after
+    return _grid(walked, step_seconds)
 
 
 def _whole_cells(pieces: Sequence[Piece]) -> Iterator[Piece]:
@@ -82,15 +88,6 @@ def _joined(pieces: Sequence[Piece]) -> Piece:
     return np.concatenate([key for key, _ in pieces]), np.concatenate([counts for _, counts in pieces])
 
 
-def _last_keys(pieces: Sequence[Piece]) -> list[int]:
-    """Return the last key before each piece."""
-    return [-1, *(int(key[-1]) for key, _ in pieces[:-1])]
-
-
-def _ascend(key: Wholes, after: int) -> bool:
-    return int(key[0]) >= after and bool((key[1:] >= key[:-1]).all())
-
-
 def keys_of(group: npt.NDArray[np.integer], step: npt.NDArray[np.integer], bins: npt.NDArray[np.integer]) -> Wholes:
     """Return the keys of bins, as `stored.latency_bins` holds them: group, number of the step since 1970, bin."""
     key: Wholes = (group.astype(np.int64) << STEP_BITS) + step
@@ -105,33 +102,43 @@ def grid_of(key: Wholes, counts: npt.NDArray[np.integer], q: float, step_seconds
     >>> grid.count.tolist(), grid.value.round(3).tolist()
     ([100, 4], [1.051, 1.03])
     """
-    if len(key) and not _ascend(key, -1):
+    found = _walked(key, counts, q, -1)
+    if found is None:
         order = np.argsort(key, kind="stable")  # sorted runs are merged, not sorted anew
-        key, counts = key[order], counts[order]
-    return _grid_of_sorted(key, counts, q, step_seconds)
+        found = _walked(*_netted(key[order], counts[order]), q, -1)
+        assert found is not None
+    return _grid([found], step_seconds)
 
 
-def _grid_of_sorted(key: Wholes, counts: npt.NDArray[np.integer], q: float, step_seconds: int) -> QuantileGrid:
-    if len(counts) and counts.min() <= 0:
-        key, counts = _netted(key, counts)
-    if not len(counts):
-        return _EMPTY
-    fresh = np.append(0, np.flatnonzero((key[1:] ^ key[:-1]) >= 1 << BIN_BITS) + 1)
-    reached: Wholes = np.cumsum(counts, dtype=np.int64)
-    before: Wholes = np.zeros(len(fresh), dtype=np.int64)
-    before[1:] = reached[fresh[1:] - 1]
-    totals: Wholes = np.append(before[1:], reached[-1:]) - before
-    ranks = np.maximum(1, np.ceil(q * totals - 1e-9).astype(np.int64))
-    chosen: Wholes = (key[np.searchsorted(reached, before + ranks)] & ((1 << BIN_BITS) - 1)) + ZERO_BIN
+def _walked(key: Wholes, counts: npt.NDArray[np.integer], q: float, after: int) -> _Walked | None:
+    """Return cells, their totals and the keys of their quantiles; None where the bins are to be put in order first."""
+    from collector.store.quantile_walk import walk
+
+    columns = np.empty((3, len(key)), dtype=np.int64)  # what is not written costs nothing
+    found = walk(_frozen(key), _frozen(counts), BIN_BITS, q, after, *columns)
+    return None if found < 0 else (columns[0, :found], columns[1, :found], columns[2, :found])
+
+
+def _frozen(values: npt.NDArray[T]) -> npt.NDArray[T]:
+    """Return a view that cannot be written, as Arrow's are: one compiled loop serves both."""
+    view = values.view()
+    view.flags.writeable = False
+    return view
+
+
+def _grid(walked: Sequence[_Walked], step_seconds: int) -> QuantileGrid:
+    cells, totals, keys = (np.concatenate(columns) for columns in zip(*walked, strict=True)) if walked else _NOTHING
+    chosen = (keys & ((1 << BIN_BITS) - 1)) + ZERO_BIN
     gamma = np.exp(LN_GAMMA)
     value = np.where(chosen <= ZERO_BIN, 0.0, 2.0 * np.exp(LN_GAMMA * chosen) / (gamma + 1.0))
-    cells: Wholes = key[fresh] >> BIN_BITS
     ts = ((cells & ((1 << STEP_BITS) - 1)) * step_seconds).astype("datetime64[s]")
     return QuantileGrid(cells >> STEP_BITS, ts, totals, value)
 
 
 def _netted(key: Wholes, counts: npt.NDArray[np.integer]) -> tuple[Wholes, Wholes]:
-    """Return distinct keys with their summed counts, those above 0 only."""
+    """Return distinct keys of sorted ones with their summed counts, those above 0 only."""
+    if not len(key):
+        return key, counts.astype(np.int64)
     first = np.flatnonzero(np.diff(key, prepend=key[0] - 1))
     summed = np.add.reduceat(counts.astype(np.int64), first)
     kept = summed > 0
