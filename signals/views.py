@@ -82,8 +82,8 @@ ts TIMESTAMPTZ !* : time of the scrape
 interval_seconds DOUBLE : since the previous good scrape; NULL for the first
 instance VARCHAR !*
 model VARCHAR *
-role VARCHAR : both, prefill or decode
-engine VARCHAR
+role VARCHAR : both, prefill or decode; both where an import does not say
+engine VARCHAR : unknown where an import does not say
 engine_version VARCHAR
 model_version VARCHAR
 pool VARCHAR

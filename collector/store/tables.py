@@ -11,7 +11,11 @@ from signals.views import VIEWS
 
 #: Views whose imported rows need more than a copy.
 _STATEMENTS = {"requests": "import_requests", "engine_bins": "import_engine_bins"}
-_DEFAULTS = {"engine_samples": ("scrape_state", "'ok'"), "gpu_samples": ("state", "'ok'")}
+#: What a row is that does not say so, in columns that are never NULL.
+_DEFAULTS = {
+    "engine_samples": {"scrape_state": "ok", "role": "both", "engine": "unknown"},
+    "gpu_samples": {"state": "ok"},
+}
 
 
 def check_columns(view: str, columns: list[str], where: str) -> None:
@@ -51,9 +55,8 @@ def import_table(cursor: duckdb.DuckDBPyConnection, batch: TableBatch) -> None:
                 ):
                     cursor.execute(sql("collector.store", step))
         else:
-            if batch.view in _DEFAULTS:
-                column_name, value = _DEFAULTS[batch.view]
-                cursor.execute(f"update incoming_rows set {column_name} = {value} where {column_name} is null")  # noqa: S608
+            for name, value in _DEFAULTS.get(batch.view, {}).items():
+                cursor.execute(f"update incoming_rows set {name} = $value where {name} is null", {"value": value})  # noqa: S608
             cursor.execute(f"insert into stored.{batch.view} by name select * from incoming_rows")  # noqa: S608
     finally:
         cursor.unregister("incoming_table")

@@ -267,6 +267,18 @@ def test_gpu_rows_keep_lists_and_drop_what_has_no_column(store: Store) -> None:
     ]
 
 
+def test_imported_samples_that_do_not_say_have_a_role_an_engine_and_a_state(store: Store) -> None:
+    known = {"role": ["prefill", None], "engine": [None, "vllm"], "scrape_state": [None, "frozen"]}
+    table = pa.table(
+        {"ts": [datetime(2026, 5, 1, tzinfo=UTC)] * 2, "instance": ["a", "b"], "model": ["m", "m"], **known}
+    )
+    bare = table.select(["ts", "instance", "model"])
+    for sequence, found in enumerate((table, bare)):
+        store.commit([TableBatch(Identity("import", "file", sequence), "engine_samples", found)])
+    rows = ask(store, "select role, engine, scrape_state from engine_samples order by all")
+    assert rows == [("both", "unknown", "ok")] * 2 + [("both", "vllm", "frozen"), ("prefill", "unknown", "ok")]
+
+
 def test_imported_requests_derive_what_follows_and_are_counted(store: Store) -> None:
     table = pa.table(
         {
