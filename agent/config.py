@@ -92,7 +92,7 @@ class RequestLogConfig:
     path: Annotated[
         str, Setting("file or pattern, also gzipped: SGLang's request metrics, Dynamo's request trace; prompts stay")
     ] = ""
-    engine: Annotated[str | None, Setting("whose lines they are: sglang, dynamo or litellm; default: each line tells")] = None
+    engine: Annotated[str | None, Setting("sglang, dynamo or litellm; default: each line tells")] = None
     instance: Annotated[str | None, Setting("instance of lines that name none")] = None
     model: Annotated[str | None, Setting("model of lines that name none")] = None
     start: Annotated[

@@ -52,7 +52,7 @@ class Lifecycle:
 
     def observe(self, scrape: Scrape, known: Known) -> list[dict[str, object]]:
         """Return the rows that one scrape is a reason for."""
-        name, now = scrape.target.instance, scrape.time_ns / 1e9
+        name, now = scrape.target.instance, scrape.time_ns // 1000 / 1e6  # as the store keeps times
         if scrape.state == FAILED:
             self._failed.add(name)
             return []

@@ -76,6 +76,7 @@ IGNORED = (
     "dynamo_frontend_disconnected_clients", "dynamo_frontend_model_*", "dynamo_frontend_worker_last_*",
     "dynamo_frontend_router_*", "dynamo_frontend_stage_requests", "dynamo_frontend_template_seconds",
     "dynamo_frontend_tokenize_seconds", "dynamo_frontend_requests_started", "dynamo_frontend_lora_*",
+    "dynamo_frontend_failures",
 )  # fmt: skip
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -11,6 +13,7 @@ from agent.host import HostReader
 from agent.lifecycle import Known, Lifecycle
 from agent.ownership import Ownership, is_local
 from agent.processes import ProcessTable, family, port_of
+from collector.store.rows import moment
 from signals.readings import Increments
 from signals.records import FAILED, GONE, OK, Identity, Scrape, Target
 from tests.unit.agent.support import START_NS, FakeClock
@@ -149,6 +152,13 @@ def test_an_engine_that_came_up_under_our_eyes_has_a_ready_time() -> None:
         "block_tokens": 16,
     }
     assert lives.observe(a_scrape(15, started=start + 1), known) == []
+
+
+@pytest.mark.parametrize("late_ns", [1, 387_499, 387_500, 387_999, 999_999_999])
+def test_a_start_that_nobody_tells_is_the_scrapes_time_as_the_store_keeps_it(late_ns: int) -> None:
+    scrape = replace(a_scrape(0), time_ns=START_NS + late_ns)
+    (row,) = Lifecycle().observe(scrape, Known())
+    assert datetime.fromtimestamp(float(str(row["started_at"])), UTC) == moment(scrape.time_ns)
 
 
 def test_an_engine_that_ran_before_anybody_looked_has_none() -> None:

@@ -8,6 +8,7 @@ from signals.dialects import probing, registry
 from signals.dialects.dcgm import gpu_rows
 from signals.dialects.dynamo_requests import decimal_worker_id, worker_id
 from signals.dialects.form import normal
+from signals.dialects.reader import PageReader
 from signals.errors import UnknownNameError
 from signals.pages import PageParser
 from signals.views import GPU_SAMPLES
@@ -117,6 +118,15 @@ def test_a_dynamo_frontend_is_a_gateway_and_counts_cancelled_requests() -> None:
     assert found["gateway_failures{model=tiny-llama,reason=cancelled}"] == 13
     assert found["gateway_requests{model=tiny-llama,status=success}"] == 512
     assert found["gateway_ttft_seconds{model=tiny-llama}#"] == 542
+
+
+def test_failures_that_a_dynamo_frontend_counts_a_second_time_are_known_and_left_out() -> None:
+    text = (
+        'dynamo_frontend_requests_total{model="m",status="error",error_type="not_found"} 1\n'
+        'dynamo_frontend_failures_total{class="NotFound",reason="request.not_found"} 3\n'
+    )
+    plan = PageReader(registry.get("dynamo")).plan(PageParser().parse(text).layout)
+    assert plan.unknown == ()
 
 
 def test_a_dynamo_histogram_sum_keeps_the_model() -> None:
