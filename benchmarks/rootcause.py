@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import argparse
 import sys
 from collections import defaultdict
 from collections.abc import Sequence
@@ -54,7 +55,9 @@ class Peers:
 
 def main(argv: Sequence[str] = ()) -> int:
     """Run all cases and write build/bench/rootcause.json."""
-    quick = "--quick" in argv
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.rootcause", description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="one seed of each fault and severity, about a minute")
+    quick: bool = parser.parse_args(argv).quick
     cases = listed(TEST_SEEDS, QUICK_SEEDS if quick else SEEDS, QUICK_CONTROLS if quick else CONTROLS)
     peers = Peers()
     outcomes, dropped = [], 0

@@ -8,13 +8,10 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-#: Reads its flags by hand.
-BY_HAND = {"benchmarks/rootcause.py"}
 PROGRAMS = [
-    name
+    path.relative_to(ROOT).as_posix()
     for path in sorted((ROOT / "benchmarks").rglob("*.py"))
     if 'if __name__ == "__main__"' in path.read_text(encoding="utf-8")
-    and (name := path.relative_to(ROOT).as_posix()) not in BY_HAND
 ]
 
 
