@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import random
 import subprocess
 import sys
-import time
-import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
-from benchmarks.agentlab.rig import Program, Rig, free_port, wait_for
+from benchmarks.agentlab.rig import Rig, free_port, wait_for
 from tests.live.gguf import write_tiny_llama
+from tests.support.steps import ask, select, start_collector, until
 
 pytestmark = pytest.mark.live
 
@@ -48,22 +46,6 @@ def rig(tmp_path: Path) -> Iterator[Rig]:
     found.close()
 
 
-def until(condition: Callable[[], bool], seconds: float = 60.0) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "it never happened"
-        time.sleep(0.2)
-
-
-def ask(url: str, body: dict[str, object]) -> dict[str, dict[str, int]]:
-    data = json.dumps(body).encode()
-    request = urllib.request.Request(url, data, {"Content-Type": "application/json"})
-    with urllib.request.urlopen(request, timeout=60) as answer:
-        found = json.loads(answer.read())
-    assert isinstance(found, dict)
-    return found
-
-
 def start_engine(rig: Rig, python: str) -> str:
     model = rig.folder / "tiny.gguf"
     write_tiny_llama(model)
@@ -74,17 +56,6 @@ def start_engine(rig: Rig, python: str) -> str:
     return f"http://127.0.0.1:{port}"
 
 
-def start_collector(rig: Rig) -> tuple[Program, str]:
-    port = free_port()
-    command = [sys.executable, "-m", "collector", "serve", "--db", str(rig.folder / "live.duckdb"), "--port", str(port)]
-    sloscope = Path(sys.executable).parent / "sloscope"
-    if sloscope.exists():
-        command = [str(sloscope), *command[3:]]
-    program = rig.start(command, "collector.log")
-    wait_for(f"http://127.0.0.1:{port}/healthz", 60.0)
-    return program, f"http://127.0.0.1:{port}"
-
-
 def load(engine: str) -> tuple[int, int, int]:
     """Send requests; return the tokens that the answers counted: input, cached, output."""
     draw = random.Random(SEED)
@@ -93,6 +64,7 @@ def load(engine: str) -> tuple[int, int, int]:
     def one(prompt: str) -> tuple[int, int, int]:
         body: dict[str, object] = {"prompt": prompt, "max_tokens": 24, "ignore_eos": True}
         usage = ask(f"{engine}/v1/completions", body)["usage"]
+        assert isinstance(usage, dict)
         details = usage.get("prompt_tokens_details")
         cached = details["cached_tokens"] if isinstance(details, dict) else 0
         return usage["prompt_tokens"], cached, usage["completion_tokens"]
@@ -105,7 +77,6 @@ def load(engine: str) -> tuple[int, int, int]:
 def test_tokens_in_the_store_are_the_tokens_that_were_answered(rig: Rig, python: str) -> None:
     engine = start_engine(rig, python)
     _, collector = start_collector(rig)
-    rig.sink_port = int(collector.rpartition(":")[2])
     target = {"url": engine, "instance": "llama-0", "model": "tiny", "pool": "live", "interval": "300ms"}
     config = rig.config([target])
     agent = rig.start_agent(config)
@@ -122,8 +93,7 @@ def test_tokens_in_the_store_are_the_tokens_that_were_answered(rig: Rig, python:
         "select sum(prompt_tokens) as given, sum(generation_tokens) as made, max(running) as running, count(*) as n,"
         " min(engine) as engine from engine_samples where instance = 'llama-0' and scrape_state = 'ok'"
     )
-    answer = ask(f"{collector}/api/v1/sql", {"query": query})
-    (row,) = answer["rows"]
+    (row,) = select(collector, query)
     assert (row["engine"], row["given"], row["made"]) == ("llamacpp", given, made)
-    assert row["n"] >= 5
+    assert int(str(row["n"])) >= 5
     assert cached >= 0

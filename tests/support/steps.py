@@ -46,3 +46,11 @@ def select(collector: str, query: str) -> list[dict[str, object]]:
     rows = ask(f"{collector}/api/v1/sql", {"query": query})["rows"]
     assert isinstance(rows, list)
     return rows
+
+
+def get_json(url: str) -> dict[str, object]:
+    """Return the JSON at a URL."""
+    with urllib.request.urlopen(url, timeout=30) as answer:
+        found = json.loads(answer.read())
+    assert isinstance(found, dict)
+    return found
