@@ -6,6 +6,7 @@ import argparse
 import sys
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -14,7 +15,7 @@ from analytics.forecast.backtest import Backtest, backtest, rolling_origins
 from benchmarks.forecasting import peer_runner
 from benchmarks.forecasting.peers import MODELS
 from benchmarks.forecasting.scenarios import doubled, is_diurnal, with_gap
-from benchmarks.forecasting.series import TRACES, Series, halves
+from benchmarks.forecasting.series import TRACES, Series, halves, reported_before
 from benchmarks.report import Row, write
 
 #: Origins per series of our forecaster, of the peers (the same ones, thinned), and of each scenario.
@@ -33,9 +34,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     ours = {one.name: run(one, origins_of(one, ORIGINS)) for one in series}
     for name, found in ours.items():
         print(describe(name, found))
+    for line in by_kind(series, ours):
+        print(line)
+    before = {one.name: ours.get(one.name) or run(one, origins_of(one, ORIGINS)) for one in reported_before()}
     peers = compare(series)
     rows = [*accuracy(ours, peers), *bands(ours), *scenarios(series), *costs(series, ours)]
     rows.append(Row("origins", sum(len(found.origins) for found in ours.values()), ""))
+    print("the split before, which had no kinds:")
+    rows += [replace(row, item=f"before_{row.item}", peer=None) for row in [*accuracy(before, {}), *bands(before)]]
     for (name, bucket), value in peers.items():
         print(f"peer {name:<14} relative MAE {bucket:<7} {value:.3f}")
     write("forecast", rows)
@@ -65,6 +71,20 @@ def describe(name: str, found: Backtest) -> str:
         f"{name:<30} relative MAE {near:6.3f} {mid:6.3f} {far:6.3f}  MASE {found.mase(FAR):6.3f}"
         f"  coverage .9 {covered[0.9]:.3f} .99 {covered[0.99]:.3f}  head-room .99 {found.head_room(FAR, 0.99):.2f}"
     )
+
+
+def by_kind(series: Sequence[Series], ours: Mapping[str, Backtest]) -> list[str]:
+    """Return one line on each kind of series: geometric means of relative MAE, means of the rest."""
+    lines = []
+    for kind in sorted({one.kind for one in series}):
+        members = [ours[one.name] for one in series if one.kind == kind]
+        errors = " ".join(f"{geometric([f.relative_mae(b) for f in members]):6.3f}" for b in ("5-30m", "30-60m", FAR))
+        losses = " ".join(f"{np.mean([f.pinball(FAR)[q] for f in members]):.3f}" for q in (0.5, 0.9, 0.99))
+        lines.append(
+            f"kind {kind:<25} relative MAE {errors}  MASE {np.mean([f.mase(FAR) for f in members]):6.3f}"
+            f"  pinball .5 .9 .99 {losses}  head-room .99 {np.median([f.head_room(FAR, 0.99) for f in members]):.2f}"
+        )
+    return lines
 
 
 def geometric(values: Sequence[float]) -> float:
@@ -133,6 +153,7 @@ def scenarios(series: Sequence[Series]) -> list[Row]:
         if is_diurnal(one):
             error = [run(doubled(one, origin), [origin]).errors(FAR)[0].mean() for origin in origins]
             shifted.append(float(np.mean(np.array(error) / clean.scale)))
+            # After a doubling everything is twice as large: twice the clean error is what noticing at once would give.
             print(f"doubled two hours ago: {one.name:<30} MASE {shifted[-1]:.3f}, clean {clean.mase(FAR):.3f}")
     return [Row("level_shift_mase", float(np.mean(shifted)), ""), Row("gap_over_clean", geometric(ratios), "")]
 
