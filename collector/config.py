@@ -66,6 +66,9 @@ class CollectorConfig:
     keep_5minute_bins_days: int = _setting(180, "days that latency bins by 5 minutes are kept", 1)
     keep_hour_bins_days: int = _setting(730, "days that latency bins by hour are kept", 1)
     keep_counts_days: int = _setting(400, "days that objective counts by minute are kept", 1)
+    keep_ledger_days: int = _setting(
+        3, "days that scrapes of remote-write and plain OTLP senders are told from retries; older ones are refused", 1
+    )
     archive: str = _setting("", "folder for Parquet files of what leaves the store; the views go on showing it")
 
     @property

@@ -26,6 +26,7 @@ from collector.api.gate import Gate
 from collector.api.pins import PinBoard
 from collector.api.services import Services
 from collector.config import CollectorConfig
+from collector.receivers.metrics import MetricsReceiver
 from collector.receivers.tenants import TenantCap
 from collector.security.audit import AuditLog
 from collector.security.rates import RateLimit
@@ -104,6 +105,7 @@ def build_services(config: CollectorConfig) -> Services:
         pins=PinBoard(None if in_memory else Path(f"{config.db}.pins.json"), clock),
         clock=clock,
         monotonic=time.monotonic,
+        metrics=MetricsReceiver(lambda: int((time.time() - 86_400 * config.keep_ledger_days) * 1e9)),
         tenants=_tenants(store, config.max_tenants),
     )
 

@@ -1,4 +1,4 @@
-"""Keeps the store small and quick: merges signed bins, drops what is older than its keep, archives closed days."""
+"""Keeps the store small and quick: merges bins, drops what is older than its keep, archives days, tidies the ledger."""
 
 from __future__ import annotations
 
@@ -40,4 +40,5 @@ class Upkeep:
         if config.archive:
             store.archive(Path(config.archive), {"requests": params["requests"], "engine_samples": params["samples"]})
         store.run("collector.jobs", (*MERGE, *DROP), params)
+        store.tidy_ledger(closed, closed - timedelta(days=config.keep_ledger_days))
         store.checkpoint()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import threading
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest
@@ -39,10 +39,13 @@ class DecodedMetrics:
 
 
 class MetricsReceiver:
-    """Decodes metrics of every sender; holds the last readings of those that send cumulative values."""
+    """Decodes metrics of every sender; holds the last readings of those that send cumulative values.
 
-    def __init__(self) -> None:
-        self._targets = SeriesTargets()
+    `oldest_ns`: scrapes of senders that number nothing are refused when they are older.
+    """
+
+    def __init__(self, oldest_ns: Callable[[], int] = lambda: 0) -> None:
+        self._targets = SeriesTargets(oldest_ns)
         self._foreign = ForeignMetrics(self._targets)
         self._columns = ColumnDecoder()
         self._lock = threading.Lock()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import isfinite
 
@@ -44,9 +44,13 @@ class _Known:
 
 
 class SeriesTargets:
-    """The targets of all senders by (sender, instance); not safe from several threads at once."""
+    """The targets of all senders by (sender, instance); not safe from several threads at once.
 
-    def __init__(self) -> None:
+    `oldest_ns` says from which time on the ledger can tell a scrape from its retry; older ones are refused.
+    """
+
+    def __init__(self, oldest_ns: Callable[[], int] = lambda: 0) -> None:
+        self._oldest_ns = oldest_ns
         self._targets: OrderedDict[tuple[str, str], _Known] = OrderedDict()
         self._layouts: OrderedDict[tuple[Labels, ...], Layout] = OrderedDict()
 
@@ -58,6 +62,9 @@ class SeriesTargets:
         `from_zero`: the values were deltas that were added up since their sender started, so the first ones count.
         Raise InputError for a time before the last one, of which no increments can be known.
         """
+        if time_ns < self._oldest_ns():
+            age = (self._oldest_ns() - time_ns) / 3.6e12
+            raise InputError(f"{target.instance}: series {age:.1f} h older than what is told from a retry")
         known = self._remember(sender, target, samples, from_zero)
         if known.reader is None:
             return None
@@ -78,7 +85,7 @@ class SeriesTargets:
     def failed(self, sender: str, target: Target, time_ns: int, why: str) -> Scrape | None:
         """Return the failed scrape of a target that is known to speak a dialect."""
         known = self._targets.get((sender, target.instance))
-        if known is None or known.reader is None or time_ns <= known.last_ns:
+        if known is None or known.reader is None or time_ns <= max(known.last_ns, self._oldest_ns() - 1):
             return None
         start, known.last_ns = known.last_ns, time_ns
         described = _described(target, known.reader, None)

@@ -1,50 +1,114 @@
-"""Remembers which batches are stored, so that a batch sent twice is stored once; the rows live in `stored.ledger`."""
+"""Remembers which batches are stored, so that a batch sent twice is stored once; the rows live in `stored.ledger`.
+
+Agents number their batches: runs of numbers are kept as one range for ever. Senders that number nothing (remote-write,
+plain OTLP metrics) are known by the time of a scrape in ms; they are forgotten by age, and what is older is refused.
+"""
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from array import array
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
 
+import duckdb
 import pyarrow as pa
 
+from collector.store.sqlfiles import sql
 from signals.records import Identity
+
+PACKAGE = "collector.store"
+#: How senders' names begin whose sequence is a time in ms; `ledger_forget.sql` and `ledger_runs.sql` say the same.
+TIMED = ("remote-write/", "otlp/")
+
+
+@dataclass(slots=True)
+class _Ranges:
+    """Disjoint ranges in order, with both ends: 16 bytes each."""
+
+    first: array[int] = field(default_factory=lambda: array("q"))
+    last: array[int] = field(default_factory=lambda: array("q"))
+
+    def holds(self, sequence: int) -> bool:
+        place = bisect_right(self.first, sequence) - 1
+        return place >= 0 and sequence <= self.last[place]
+
+    def add(self, first: int, last: int) -> None:
+        """Add a range that overlaps none, or one sequence that may be known."""
+        place = bisect_right(self.first, first)
+        if place and first <= self.last[place - 1]:
+            return
+        joins_left = place > 0 and self.last[place - 1] + 1 == first
+        joins_right = place < len(self.first) and self.first[place] - 1 == last
+        if joins_left and joins_right:
+            self.last[place - 1] = self.last[place]
+            del self.first[place], self.last[place]
+        elif joins_left:
+            self.last[place - 1] = last
+        elif joins_right:
+            self.first[place] = first
+        else:
+            self.first.insert(place, first)
+            self.last.insert(place, last)
+
+    def drop_below(self, sequence: int) -> None:
+        end = bisect_left(self.last, sequence)
+        del self.first[:end], self.last[:end]
 
 
 @dataclass(slots=True)
 class Ledger:
-    """The identities of all stored batches: per (agent, epoch) the disjoint ranges of sequences, sorted."""
+    """The identities of all stored batches: per (agent, epoch) the ranges of sequences."""
 
-    _ranges: dict[tuple[str, str], list[list[int]]] = field(default_factory=dict)
+    _ranges: dict[tuple[str, str], _Ranges] = field(default_factory=dict)
 
     def known(self, identity: Identity) -> bool:
-        ranges = self._ranges.get((identity.agent, identity.epoch), [])
-        place = bisect_right(ranges, [identity.sequence, 2**63]) - 1
-        return place >= 0 and ranges[place][0] <= identity.sequence <= ranges[place][1]
+        found = self._ranges.get((identity.agent, identity.epoch))
+        return found is not None and found.holds(identity.sequence)
 
     def add(self, identities: Iterable[Identity]) -> None:
         for identity in identities:
-            self._insert((identity.agent, identity.epoch), identity.sequence)
+            self.add_run(identity.agent, identity.epoch, identity.sequence, identity.sequence)
 
-    def _insert(self, sender: tuple[str, str], sequence: int) -> None:
-        ranges = self._ranges.setdefault(sender, [])
-        place = bisect_right(ranges, [sequence, 2**63])
-        left = ranges[place - 1] if place else None
-        right = ranges[place] if place < len(ranges) else None
-        if left is not None and left[0] <= sequence <= left[1]:
-            return
-        joins_left = left is not None and left[1] + 1 == sequence
-        joins_right = right is not None and right[0] - 1 == sequence
-        if left is not None and right is not None and joins_left and joins_right:
-            left[1] = right[1]
-            del ranges[place]
-        elif left is not None and joins_left:
-            left[1] = sequence
-        elif right is not None and joins_right:
-            right[0] = sequence
-        else:
-            ranges.insert(place, [sequence, sequence])
+    def add_run(self, agent: str, epoch: str, first: int, last: int) -> None:
+        """Add the sequences from `first` to `last`, of which none is known if they are several."""
+        self._ranges.setdefault((agent, epoch), _Ranges()).add(first, last)
+
+    def forget_timed(self, before_ms: int) -> None:
+        """Forget what timed senders sent before a time."""
+        for key in [key for key in self._ranges if key[0].startswith(TIMED)]:
+            self._ranges[key].drop_below(before_ms)
+            if not self._ranges[key].first:
+                del self._ranges[key]
+
+
+def read_ledger(connection: duckdb.DuckDBPyConnection) -> Ledger:
+    """Return what `stored.ledger` holds; the database finds the runs, so that Python sees few rows."""
+    ledger = Ledger()
+    cursor = connection.cursor()
+    try:
+        cursor.execute(sql(PACKAGE, "ledger_read"))
+        while rows := cursor.fetchmany(10_000):
+            for agent, epoch, first, last in rows:
+                ledger.add_run(agent, epoch, first, last)
+    finally:
+        cursor.close()
+    return ledger
+
+
+def tidy_ledger(connection: duckdb.DuckDBPyConnection, closed: datetime, remembered: datetime) -> None:
+    """Make one row of each run that was received before `closed`, drop timed rows before `remembered`."""
+    connection.execute("begin")
+    try:
+        connection.execute(sql(PACKAGE, "ledger_forget"), {"remembered": remembered})
+        for name in ("ledger_runs", "ledger_clear"):
+            connection.execute(sql(PACKAGE, name), {"closed": closed})
+        connection.execute(sql(PACKAGE, "ledger_write"))
+        connection.execute("commit")
+    except BaseException:
+        connection.execute("rollback")
+        raise
 
 
 def ledger_table(identities: Iterable[Identity], now: datetime) -> pa.Table:

@@ -23,7 +23,7 @@ from collector.store.columns import KnownLives, column_tables
 from collector.store.halves import add_halves
 from collector.store.instances import Lives, one_row_each
 from collector.store.join import Joiner
-from collector.store.ledger import Ledger, ledger_table
+from collector.store.ledger import ledger_table, read_ledger, tidy_ledger
 from collector.store.migrate import migrate, migrations, schema_version
 from collector.store.open import STORAGE_VERSION, open_writable
 from collector.store.reader import DuckReader
@@ -44,8 +44,7 @@ class Store:
         self._connection = connection
         self._lock = threading.RLock()
         self._types = _table_types(connection)
-        self._ledger = Ledger()
-        self._ledger.add(_identities(connection))
+        self._ledger = read_ledger(connection)
         self._edges = EdgeSets(_edge_sets(connection))
         self._lives = _lives(connection)
         self._seen = KnownLives()
@@ -271,6 +270,18 @@ class Store:
         with self._lock:
             return sum(archive_days(self._connection, folder, view, time) for view, time in until.items())
 
+    def tidy_ledger(self, closed: datetime, remembered: datetime) -> None:
+        """Keep runs of batches received before `closed` as one row; forget what timed senders sent before `remembered`.
+
+        Whoever calls this lets no scrape of such senders in that is older.
+        """
+        with self._lock:
+            try:
+                tidy_ledger(self._connection, closed, remembered)
+            except duckdb.Error as error:
+                raise StoreError(f"the ledger could not be tidied: {error}") from error
+            self._ledger.forget_timed(round(remembered.timestamp() * 1000))
+
     def checkpoint(self) -> None:
         with self._lock:
             self._connection.execute("checkpoint")
@@ -322,11 +333,6 @@ def _table_types(connection: duckdb.DuckDBPyConnection) -> dict[str, dict[str, s
         plain = kind.replace("TIMESTAMP WITH TIME ZONE", "TIMESTAMPTZ").replace(", ", ",")
         found.setdefault(table, {})[column] = plain
     return found
-
-
-def _identities(connection: duckdb.DuckDBPyConnection) -> list[Identity]:
-    rows = connection.execute("select agent, epoch, sequence from stored.ledger").fetchall()
-    return [Identity(agent, epoch, sequence) for agent, epoch, sequence in rows]
 
 
 def _edge_sets(connection: duckdb.DuckDBPyConnection) -> dict[tuple[float, ...], int]:

@@ -134,3 +134,15 @@ def test_with_an_archive_nothing_leaves_the_views(tables: tuple[str, ...], tmp_p
         Upkeep(parts).run()
         assert ask(parts, counts) == [(12, 12)]
         assert ask(parts, "select count(*) from stored.requests") == [(3,)]
+
+
+def test_the_ledger_forgets_old_scrapes_of_senders_that_number_nothing_and_tells_newer_retries() -> None:
+    clock = Clock(START)
+    with parts_of(None, clock, keep_ledger_days=2) as parts:
+        at = [START - timedelta(days=days) for days in (3, 1)]
+        halves = [HalfBatch(Identity("remote-write/a:1", "shape", round(t.timestamp() * 1000)), ()) for t in at]
+        own = HalfBatch(Identity("agent", "life", 1), ())
+        assert parts.store.commit([*halves, own]) == [True] * 3
+        Upkeep(parts).run()
+        assert ask(parts, "select count(*) from stored.ledger") == [(2,)]
+        assert parts.store.commit([halves[1], own]) == [False, False]

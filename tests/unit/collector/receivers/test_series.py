@@ -140,3 +140,14 @@ def test_remote_write_series_are_gathered_by_target_and_time() -> None:
 def test_a_body_that_is_no_write_request_is_named() -> None:
     with pytest.raises(PayloadError):
         read_write_request(b"\xff\xff\xff")
+
+
+def test_a_page_that_can_no_longer_be_told_from_a_retry_is_refused() -> None:
+    oldest = T0
+    targets = SeriesTargets(lambda: oldest)
+    with pytest.raises(InputError, match="older than what is told from a retry"):
+        targets.scrape("rw", TARGET, T0 - 1, series(100))
+    assert targets.scrape("rw", TARGET, T0, series(100)) is not None
+    oldest = T0 + 60 * S
+    assert targets.failed("rw", TARGET, T0 + 30 * S, "down") is None
+    assert targets.failed("rw", TARGET, T0 + 90 * S, "down") is not None
