@@ -106,17 +106,18 @@ def run(console: Console, path: Path, print_config: bool) -> int:
 @click.option("-o", "--output", type=OUTPUTS, default="table", show_default=True, show_envvar=True)
 @click.pass_obj
 def check(console: Console, path: Path, output: str) -> int:
-    """Check the configuration and ask every target once.
+    """Check the configuration, ask every target and look at every request log once.
 
     Example: sloscope-agent check --config agent.yaml
     """
-    from agent.inspect import check_targets, write_rows
+    from agent.inspect import check_logs, check_targets, write_rows
 
-    rows, good = check_targets(read_config(path, console.env).config, console.env)
+    config = read_config(path, console.env).config
+    (rows, good), (logs, readable) = check_targets(config, console.env), check_logs(config)
     if not rows:
         console.stderr.write("the configuration is right; it names no target and none was found\n")
-    write_rows(rows, output, console.stdout)
-    return 0 if good else 1
+    write_rows([*rows, *logs], output, console.stdout)
+    return 0 if good and readable else 1
 
 
 @cli.command()

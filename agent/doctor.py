@@ -13,7 +13,7 @@ from agent.config import Config
 from agent.fetch import Credentials, Fetcher
 from agent.gpus.examination import examine_gpus
 from agent.gpus.nvml import load_driver
-from agent.inspect import check_targets
+from agent.inspect import check_logs, check_targets
 from signals.errors import SloscopeError
 
 
@@ -129,5 +129,13 @@ def targets(config: Config) -> Iterator[Finding]:
         yield Finding(f"target {row['instance']}", good, note, "" if good else "docs/how-to/troubleshoot-agent.md")
 
 
+def request_logs(config: Config) -> Iterator[Finding]:
+    """Whether every request log is there and its lines tell of requests."""
+    for row in check_logs(config)[0]:
+        good = row["state"] == "ok"
+        remedy = "" if good else "mend requests[].path, engine or model; the agent must be able to read the file"
+        yield Finding(f"requests {row['url']}", good, str(row["note"]), remedy)
+
+
 #: In the order of the report.
-EXAMINERS: tuple[Examiner, ...] = (spool_place, addresses, collector, spans, gpus, targets)
+EXAMINERS: tuple[Examiner, ...] = (spool_place, addresses, collector, spans, request_logs, gpus, targets)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import csv
 import json
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TextIO
 
 from agent.config import Config, LimitsConfig, TargetConfig
 from agent.fetch import Fetcher
+from agent.requestlogs.probe import look_at_log
 from agent.scrape import Scraper, instance_of
 from agent.targets.registry import discoveries
 from signals.catalog import unit_of
@@ -47,7 +48,7 @@ def look(config: TargetConfig, limits: LimitsConfig | None = None) -> Look:
     return Look(
         reading.engine,
         reading.engine_version,
-        tuple(dict.fromkeys(found.model for found in increments if found.model)),
+        tuple(dict.fromkeys(model for found in increments for model in _models(found))),
         tuple(row for found in increments for row in _signals(found)),
         tuple(row for found in increments for row in _histograms(found)),
         plan.unknown,
@@ -94,6 +95,23 @@ def check_targets(config: Config, env: Mapping[str, str]) -> tuple[list[Row], bo
     return rows, good
 
 
+def check_logs(config: Config) -> tuple[list[Row], bool]:
+    """Look at every request log once; return a row each in the form of a target's and whether all are well."""
+    looks = [(source, look_at_log(source)) for source in config.requests]
+    rows = [
+        _row(
+            source.instance or "request log",
+            source.path,
+            " ".join(seen.engines) or source.engine,
+            "failed" if seen.fault else "ok",
+            models=source.model or "",
+            note=seen.fault or f"{seen.files} {'file' if seen.files == 1 else 'files'}",
+        )
+        for source, seen in looks
+    ]
+    return rows, all(seen.fault is None for _, seen in looks)
+
+
 def _row(
     instance: str,
     url: str,
@@ -130,6 +148,8 @@ def write_look(found: Look, output: str, stdout: TextIO) -> None:
         return
     version = found.engine_version or "version unknown"
     stdout.write(f"{found.engine} {version}: {', '.join(found.models) or 'no model named'}\n\n")
+    if not rows and not found.histograms:
+        stdout.write("no signal has a value yet\n")
     write_rows(rows, output, stdout)
     stdout.write("\n")
     summary = [
@@ -187,6 +207,19 @@ def _histograms(found: Increments) -> list[Row]:
         }
         for histogram in found.histograms
     ]
+
+
+def _models(found: Increments) -> Iterator[str]:
+    """Yield the model of a group, or those that a gateway's points name."""
+    if found.model:
+        yield found.model
+    keys = (
+        *found.gauges,
+        *found.counters,
+        *((histogram.signal, histogram.attributes) for histogram in found.histograms),
+    )
+    for _, attributes in keys:
+        yield from (value for name, value in attributes if name == "model")
 
 
 def _group(found: Increments) -> dict[str, str]:

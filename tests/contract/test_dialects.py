@@ -182,6 +182,13 @@ class TestEveryDialect:
         reading = PageReader(dialect, "m").read(parse("# TYPE other gauge\nother 1\n"))
         assert all(not found.gauges and not found.values for found in reading.readings)
 
+    def test_a_family_that_is_new_is_listed_and_so_is_all_that_is_missing(self, dialect: Dialect) -> None:
+        name = dialect.prefixes[0] + "brand_new_thing"
+        plan = PageReader(dialect, "m").plan(parse(f"# TYPE {name} gauge\n{name} 1\n").layout)
+        leaves_out_the_rest = f"{dialect.prefixes[0]}*" in dialect.ignored or "master_*" in dialect.ignored
+        assert plan.unknown == (() if leaves_out_the_rest else (name,))
+        assert set(dialect.expected()) <= set(plan.missing)
+
     def test_its_paths_are_paths_and_none_is_forbidden(self, dialect: Dialect) -> None:
         assert all(path.startswith("/") for path in dialect.paths)
         assert not set(dialect.paths) & set(dialect.never_get)

@@ -77,6 +77,12 @@ def test_text_that_is_no_yaml_is_a_clear_error() -> None:
         ("targets: [{url: 'http://x:1'}, {url: 'http://x:1/other'}]", "'x:1' is taken by another target"),
         ("targets: [{url: 'http://x', interval: 0}]", "expected more than zero"),
         ("collector: {url: collector:8080}", "collector.url: expected http://"),
+        ("requests: [{engine: sglang}]", "requests[0].path: expected a file or a pattern"),
+        ("requests: [{path: a}, {path: a}]", "requests[1].path: 'a' is followed by another entry"),
+        ("requests: [{path: a, engine: vllm}]", "requests[0].engine: 'vllm' is none of"),
+        ("requests: [{path: a, engine: sglnag}]", "did you mean 'sglang'?"),
+        ("requests: [{path: a, interval: 0}]", "requests[0].interval: expected more than zero"),
+        ("requests: [{path: a, start: middle}]", "'middle' is none of beginning, end"),
     ],
 )
 def test_settings_of_the_right_type_may_still_be_wrong(text: str, fault: str) -> None:

@@ -13,10 +13,11 @@ from agent.configfile import Loaded, load
 from agent.daemon import Daemon, World
 from agent.encode import seal
 from agent.httpserver import Request, Response, Server, serve
-from agent.spool import METRICS
+from agent.spool import METRICS, TRACES
 from collector.receivers.decode import decode_resource, parse_export
 from signals.errors import ConfigError
 from signals.records import Scrape
+from tests.unit.agent.requestlogs.test_watch import line
 from tests.unit.agent.test_scrape import vllm_page
 
 
@@ -133,3 +134,25 @@ def test_targets_behind_loopback_are_named_after_their_machine(tmp_path: Path) -
         assert sorted(daemon.loops) == ["10.0.0.1:8000", "node-a:8000"]
     finally:
         daemon.stop()
+
+
+def test_request_logs_are_followed_and_a_reload_follows_others(tmp_path: Path) -> None:
+    for name in "ab":
+        (tmp_path / f"{name}.log").write_text(line(1, id=name))
+
+    def config(name: str) -> Config:
+        return settings(tmp_path, more=f"requests: [{{path: '{tmp_path}/{name}.log', interval: 20ms}}]\n")
+
+    daemon = Daemon(config("a"), World(hostname=lambda: "h"), lambda: Loaded(config("b"), {}))
+    daemon.start()
+    try:
+        until(lambda: len(daemon.spool.waiting(TRACES, 10**9)) == 1)
+        assert daemon.reload() is True
+        until(lambda: len(daemon.spool.waiting(TRACES, 10**9)) == 2)
+        assert [source.config.path for source in daemon.logs] == [f"{tmp_path}/b.log"]
+        with (tmp_path / "a.log").open("a") as stream:
+            stream.write(line(2))
+    finally:
+        daemon.stop()
+    body = seal(batch.batch for batch in daemon.spool.waiting(TRACES, 10**9))
+    assert (b"sglang/a" in body, b"sglang/b" in body, b"sglang/r-2" in body) == (True, True, False)
