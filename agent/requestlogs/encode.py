@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
+from functools import lru_cache
 
 from agent.encode import Batch, identity_attributes
 from agent.protobuf import FIXED64, VARINT, block, key_values, tag, text, varint
@@ -32,8 +33,13 @@ def _span(span: Span) -> bytes:
         text(SPAN_NAME, span.name),
         tag(START_TIME, FIXED64) + struct.pack("<Q", span.start_ns),
         tag(END_TIME, FIXED64) + struct.pack("<Q", span.end_ns),
-        *(block(ATTRIBUTES, text(1, key) + block(2, _value(value))) for key, value in span.attributes.items()),
+        *(block(ATTRIBUTES, _key(key) + block(2, _value(value))) for key, value in span.attributes.items()),
     ))  # fmt: skip
+
+
+@lru_cache(maxsize=256)
+def _key(name: str) -> bytes:
+    return text(1, name)
 
 
 def _value(value: Scalar) -> bytes:

@@ -238,10 +238,10 @@ def test_a_long_line_below_the_limit_is_read(tmp_path: Path) -> None:
 
 def test_a_large_file_comes_in_batches(tmp_path: Path) -> None:
     rig = Rig(tmp_path)
-    rig.add(lines(1, 5_000))
+    rig.add(lines(1, 2_500))
     rig.step()
-    assert rig.seen() == list(range(1, 5_001))
-    assert rig.spool.backlog().batches > 2
+    assert rig.seen() == list(range(1, 2_501))
+    assert rig.spool.backlog().batches >= 2
 
 
 def members(*parts: Sequence[str]) -> bytes:
@@ -268,9 +268,9 @@ def test_a_gzipped_trace_that_grows_by_members_is_followed(tmp_path: Path) -> No
 
 def test_a_large_gzipped_file_is_read_in_pieces(tmp_path: Path) -> None:
     rig = Rig(tmp_path)
-    rig.file("a.jsonl.gz").write_bytes(gzip.compress(lines(1, 20_000).encode()))
+    rig.file("a.jsonl.gz").write_bytes(gzip.compress(lines(1, 2_500).encode()))
     rig.step()
-    assert rig.seen() == list(range(1, 20_001))
+    assert rig.seen() == list(range(1, 2_501))
 
 
 def test_broken_gzip_data_is_told_and_costs_only_what_is_behind_it(
@@ -296,17 +296,17 @@ def test_only_new_lines_count_where_old_ones_are_not_wanted(tmp_path: Path) -> N
 
 
 def test_nothing_is_read_while_much_waits_for_delivery(tmp_path: Path) -> None:
-    rig = Rig(tmp_path, max_bytes=100_000)
-    rig.add(lines(1, 2_000))
+    rig = Rig(tmp_path, max_bytes=20_000)
+    rig.add(lines(1, 2_500))
     rig.step()
     first = rig.seen()
-    assert 0 < len(first) < 2_000
+    assert 0 < len(first) < 2_500
     rig.step(10_000.0)
     assert rig.seen() == first
     while waiting := rig.spool.waiting(TRACES, 10**9):
         rig.spool.done(waiting)
         rig.step()
-    assert rig.counted("request") == 2_000
+    assert rig.counted("request") == 2_500
 
 
 def test_a_quiet_file_is_closed_its_last_line_taken_and_opened_again_when_it_grows(tmp_path: Path) -> None:
