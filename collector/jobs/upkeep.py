@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from collector.api.services import Services
+from collector.store.sqlfiles import sql
 
+PACKAGE = "collector.jobs"
 #: Closed periods are merged again for a day: halves may come late.
 REOPENED = timedelta(hours=26)
 MERGE = ("merge_latency_read", "merge_latency_clear", "merge_latency_write",
          "merge_instance_read", "merge_instance_clear", "merge_instance_write")  # fmt: skip
 DROP = ("drop_requests", "drop_halves", "drop_samples", "drop_histograms", "drop_signals", "drop_gpus", "drop_hosts",
         "drop_bins_minute", "drop_bins_5minute", "drop_bins_hour", "drop_counts")  # fmt: skip
+
+#: What the archive takes away itself.
+ARCHIVED = {"drop_requests", "drop_samples"}
 
 
 @dataclass(slots=True)
@@ -37,8 +42,25 @@ class Upkeep:
             "hour": day - timedelta(days=config.keep_hour_bins_days),
             "counts": day - timedelta(days=config.keep_counts_days),
         }
+        drop = DROP
         if config.archive:
+            drop = tuple(name for name in DROP if name not in ARCHIVED)  # what comes just now waits for the next round
             store.archive(Path(config.archive), {"requests": params["requests"], "engine_samples": params["samples"]})
-        store.run("collector.jobs", (*MERGE, *DROP), params)
+        else:
+            self._count_late("requests", params["requests"])
+            self._count_late("samples", params["samples"])
+        store.run(PACKAGE, (*MERGE, *drop), params)
         store.tidy_ledger(closed, closed - timedelta(days=config.keep_ledger_days))
         store.checkpoint()
+
+    def _count_late(self, table: str, until: datetime) -> None:
+        """Count, in `data_quality`, rows that came for days that were dropped already: they go unseen by any answer."""
+        store, name = self.parts.store, f"dropped_{table}"
+        with store.cursor() as cursor:
+            noted = cursor.execute(sql(PACKAGE, "dropped_before"), {"name": name}).fetchall()
+            before = datetime.fromtimestamp(noted[0][0] / 1e6, UTC) if noted else None
+            found = cursor.execute(sql(PACKAGE, f"late_{table}"), {"dropped": before}).fetchall()[0]
+        if found[0]:
+            store.record_quality(f"late_{table}_dropped", found[0], example=f"newest of {found[1].isoformat()}")
+        reached = until if before is None else max(until, before)
+        store.run("collector.store", ("progress_set",), {"name": name, "value": round(reached.timestamp() * 1e6)})

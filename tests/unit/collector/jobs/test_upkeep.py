@@ -136,6 +136,21 @@ def test_with_an_archive_nothing_leaves_the_views(tables: tuple[str, ...], tmp_p
         assert ask(parts, "select count(*) from stored.requests") == [(3,)]
 
 
+def test_without_an_archive_what_comes_for_a_dropped_day_is_counted(tables: tuple[str, ...], tmp_path: Path) -> None:
+    late = tmp_path / "late" / "requests.csv"
+    late.parent.mkdir()
+    late.write_text(f"ts,model,status\n{START.isoformat()},m,ok\n{(START + timedelta(hours=1)).isoformat()},m,ok\n")
+    quality = "select kind, count, example from data_quality where kind like 'late%'"
+    with parts_of(None, Clock(START + timedelta(days=11)), keep_requests_days=3) as parts:
+        for paths in (tables, (str(late),)):
+            assert ask(parts, quality) == []
+            import_sources(parts.store, list(recognise(paths).sources), Options(), lambda _: None)
+            Upkeep(parts).run()
+        assert ask(parts, quality) == [("late_requests_dropped", 2, "newest of 2026-05-01T13:00:00+00:00")]
+        Upkeep(parts).run()
+        assert ask(parts, quality)[0][1] == 2
+
+
 def test_the_ledger_forgets_old_scrapes_of_senders_that_number_nothing_and_tells_newer_retries() -> None:
     clock = Clock(START)
     with parts_of(None, clock, keep_ledger_days=2) as parts:

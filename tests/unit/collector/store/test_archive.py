@@ -71,6 +71,35 @@ def test_an_archive_changes_no_answer(database: Path, tmp_path: Path) -> None:
         assert _answers(store) == before
 
 
+def test_what_comes_for_an_archived_day_is_archived_too(
+    database: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, until = tmp_path / "cold", {"requests": DAY + timedelta(days=2)}
+    count = "select count(*), sum(input_tokens) from requests"
+    with Store.open(database) as store:
+        assert store.archive(folder, until) == 2
+        before = store.cursor().execute(count).fetchall()[0]
+        for number, hours in enumerate((3, 30, 4)):
+            late = tmp_path / f"late-{number}" / "requests.csv"
+            late.parent.mkdir()
+            late.write_text(f"ts,model,status,input_tokens\n{(DAY + timedelta(hours=hours)).isoformat()},m,ok,1000\n")
+            sources = list(recognise((str(late),)).sources)
+            assert import_sources(store, sources, Options(), lambda _: None).faults == []
+            with monkeypatch.context() as broken:
+                broken.setattr("collector.store.archive._show_archive", _power_cut)
+                with pytest.raises(InterruptedError):
+                    store.archive(folder, until)
+            assert store.archive(folder, until) == 1
+            assert store.archive(folder, until) == 0
+            seen = store.cursor().execute(count).fetchall()[0]
+            assert (seen[0] - before[0], seen[1] - before[1]) == (number + 1, 1000 * (number + 1))
+        assert store.cursor().execute("select count(*) from stored.requests").fetchall() == [(72,)]
+
+
+def _power_cut(*_: object) -> None:
+    raise InterruptedError
+
+
 def test_guarded_queries_see_the_archive_and_nothing_else_on_disk(database: Path, tmp_path: Path) -> None:
     folder = tmp_path / "cold's store"
     plain = [FilePlace(database, None).sql(query, None) for query in QUERIES]
