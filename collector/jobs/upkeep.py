@@ -42,7 +42,7 @@ class Upkeep:
             "hour": day - timedelta(days=config.keep_hour_bins_days),
             "counts": day - timedelta(days=config.keep_counts_days),
         }
-        drop = DROP
+        drop: tuple[str, ...] = DROP
         if config.archive:
             drop = tuple(name for name in DROP if name not in ARCHIVED)  # what comes just now waits for the next round
             store.archive(Path(config.archive), {"requests": params["requests"], "engine_samples": params["samples"]})
