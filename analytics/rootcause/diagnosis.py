@@ -22,6 +22,8 @@ WRONG_STAGE = 0.3
 #: Below this confidence the verdict is "inconclusive".
 SURE = 0.5
 TOLD = 5
+#: What can make drafts easier to accept: repeated text, wrong counts, another model; nothing that merely slows down.
+CAN_RAISE = ("output_tail", "measurement_artefact", "release_regression")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +51,8 @@ class Diagnosis:
 
 def diagnose(scene: Scene, z: float) -> Diagnosis:
     """Weigh every cause against the scene; `z` is how significant the change was."""
-    findings = {name: cause.weigh(scene) for name, cause in CAUSES.items()}
+    asked = [name for name in CAUSES if not scene.observations.rise or name in CAN_RAISE]
+    findings = {name: CAUSES[name].weigh(scene) for name in asked}
     scores = _scores(scene, findings)
     order = sorted((name for name, score in scores.items() if score >= WEAKEST), key=lambda name: -scores[name])
     features = _features(scene, order, scores, findings, z)
@@ -108,7 +111,7 @@ def _features(
     fit = scene.fit(findings[order[0]].segment) if order else 0.0
     change = max((c.weight * (1 - c.placebo) for c in scene.changes), default=0.0)
     rivals = CAUSES[order[0]].loses_to if order else ()
-    blind = sum(1 for name in rivals if findings[name].strength is None) / max(len(rivals), 1)
+    blind = sum(1 for name in rivals if name in findings and findings[name].strength is None) / max(len(rivals), 1)
     return Features(top, second, z, fit, told / len(findings), change, blind)
 
 

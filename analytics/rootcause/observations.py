@@ -91,8 +91,8 @@ class Observations:
 
     `cells` has a column `phase` (before|during), the DIMENSIONS and the CELL_SUMS. `engine`, `gpus`, `hosts` and
     `signals` have a column `step` (time ÷ step_seconds) and their source. `instances`, `changes` and `gpu_events` are
-    rows as stored. `arrivals_during` counts recorded arrivals by step of `during_steps`. An empty mapping means that
-    nothing of the kind was recorded.
+    rows as stored. `arrivals_during` counts recorded arrivals by step of `during_steps`. `rise` = the
+    question is why a share of accepted tokens rose. An empty mapping means that nothing of the kind was recorded.
     """
 
     metric: str
@@ -118,3 +118,5 @@ class Observations:
     instances: Columns = field(default_factory=_none)
     changes: Columns = field(default_factory=_none)
     stalls: Columns = field(default_factory=_none)
+    positions: Columns = field(default_factory=_none)
+    rise: bool = False

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import numpy as np
 import numpy.typing as npt
 
 from analytics.rootcause import Diagnosis, Scene, diagnose, localise
+from analytics.rootcause.acceptance import drafting_of, splits_of
 from analytics.rootcause.diagnosis import Ranked
 from analytics.rootcause.leaves import COUNT_COLUMNS
 from collector.answers.explain_record import observe, premise
@@ -47,6 +49,11 @@ def explain(
     if span is None:
         return _nothing(asked, "no requests and no pages of this model are stored", ("requests", "engine_samples"))
     found = find(reader, asked, span)
+    if asked.metric == "acceptance" and (found is None or not found.change.significant):
+        # Repeated text is easy to draft: acceptance that rises for no reason is a symptom as well.
+        risen = find(reader, replace(asked, rise=True), span)
+        if risen is not None and risen.change.significant:
+            asked, found = replace(asked, rise=True), risen
     if found is None:
         return _nothing(asked, "too little was recorded to compare with", ("requests",))
     if not found.change.significant:
@@ -142,7 +149,18 @@ def _answer(asked: Asked, found: Found, scene: Scene, diagnosis: Diagnosis) -> d
             "volume": round(mixture.volume, 3),
             "volume_ratio": _finite(mixture.volume_ratio),
         },
+        **(_acceptance(scene) if asked.metric == "acceptance" else {}),
         **_heads(asked, found),
+    }
+
+
+def _acceptance(scene: Scene) -> dict[str, object]:
+    """Return what moved accepted drafts: their number, then each position, then who asked (mix) or how (within)."""
+    drafting = drafting_of(scene)
+    return {
+        "direction": "rise" if scene.observations.rise else "drop",
+        "drafting": None if drafting is None else drafting.as_json(),
+        "splits": [split.as_json() for split in splits_of(scene)],
     }
 
 

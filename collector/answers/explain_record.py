@@ -43,7 +43,9 @@ def observe(reader: Reader, asked: Asked, found: Found) -> Observations:
             **of_model,
         )
     else:
-        cells = _cells_from_pages(reader, asked, found, of_model)
+        cells = (_ratio_cells if asked.metric in RATIOS else _cells_from_pages)(reader, asked, found, of_model)
+    if asked.rise:
+        cells = {**cells, "bad": cells["events"].astype(np.float64) - cells["bad"].astype(np.float64)}
     dimensions = DIMENSIONS + (EXTRA_DIMENSIONS if asked.metric in RATIOS else ())
     return Observations(
         metric=asked.metric,
@@ -71,6 +73,8 @@ def observe(reader: Reader, asked: Asked, found: Found) -> Observations:
         stalls=reader.columns("explain_stalls", model=asked.model, start=start, end=end, **span)
         if found.source == "requests"
         else {},
+        positions=reader.columns("explain_positions", **of_model) if asked.metric == "acceptance" else {},
+        rise=asked.rise,
     )
 
 
@@ -103,6 +107,25 @@ def _cells_from_pages(reader: Reader, asked: Asked, found: Found, of_model: Mapp
         "events": count[kept],
         "bad": bad[kept],
         "bad_requests": bad[kept],
+    }
+
+
+def _ratio_cells(reader: Reader, asked: Asked, found: Found, of_model: Mapping[str, object]) -> Columns:
+    """Make cells (phase, instance) of a share of tokens from what engines counted, as pages tell no tenant."""
+    rows = reader.columns("explain_page_ratios", metric=asked.metric, **of_model)
+    steps, during = rows["step"].astype(np.int64), np.isin(rows["step"].astype(np.int64), found.baseline.during)
+    kept = during | np.isin(steps, found.baseline.before)
+    total, bad = (rows[name].astype(np.float64)[kept] for name in ("total", "bad"))
+    whole, part = ("cached_of", "cached_tokens") if asked.metric == "kv_hit" else ("draft_tokens", "accepted_tokens")
+    return {
+        "phase": np.where(during, "during", "before").astype(object)[kept],
+        "instance": rows["instance"][kept],
+        "requests": np.full(len(total), np.nan),
+        "events": total,
+        "bad": bad,
+        "bad_requests": np.full(len(total), np.nan),
+        whole: total,
+        part: total - bad,
     }
 
 

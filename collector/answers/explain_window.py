@@ -41,7 +41,10 @@ Rows = tuple[IntArray, FloatArray, FloatArray]
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """One question: which model and metric, in which window if any, seen from `now`."""
+    """One question: which model and metric, in which window if any, seen from `now`.
+
+    With `rise`, a share of tokens is asked about that went up instead of down: accepted drafts are what is counted.
+    """
 
     model: str
     metric: str
@@ -49,6 +52,7 @@ class Asked:
     start: datetime | None
     end: datetime | None
     at: datetime | None
+    rise: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,20 +214,20 @@ def _timeline(reader: Reader, asked: Asked, low: datetime, high: datetime, step:
 def _rows(reader: Reader, asked: Asked, span: tuple[datetime, datetime], step: int, source: str) -> Rows:
     """Read (step, upper edge, events) of the metric in a span of time."""
     common = {"model": asked.model, "low": span[0], "high": span[1], "step": step}
-    if source == "pages":
-        name = METRICS[asked.metric]
-        if name is None:
-            return np.array([], dtype=np.int64), np.array([]), np.array([])
-        rows = reader.columns("explain_edges", histogram=name, **common)
-        edges = rows["edge_hi"].astype(np.float64)
-        return rows["step"].astype(np.int64), np.where(np.isnan(edges), np.inf, edges), rows["count"].astype(np.float64)
     if asked.metric in RATIOS:
-        rows = reader.columns("explain_ratios", metric=asked.metric, **common)
+        query = "explain_ratios" if source == "requests" else "explain_page_ratios"
+        rows = reader.columns(query, metric=asked.metric, **common)
         steps = rows["step"].astype(np.int64)
         # Tokens of one request come and go together: a hundred stand for one event.
         total, bad = rows["total"].astype(np.float64) / 100, rows["bad"].astype(np.float64) / 100
+        if asked.rise:
+            bad = total - bad
         edges = np.concatenate([np.zeros(len(steps)), np.full(len(steps), np.inf)])
         return np.concatenate([steps, steps]), edges, np.concatenate([total - bad, bad])
+    if source == "pages":
+        rows = reader.columns("explain_edges", histogram=METRICS[asked.metric], **common)
+        edges = rows["edge_hi"].astype(np.float64)
+        return rows["step"].astype(np.int64), np.where(np.isnan(edges), np.inf, edges), rows["count"].astype(np.float64)
     rows = reader.columns("explain_values", metric=asked.metric, **common)
     bins = rows["bin"].astype(np.float64)
     finite = np.where(bins <= ZERO_BIN, 0.0, VALUE_BASE ** np.clip(bins, -600, 600))

@@ -13,7 +13,7 @@ from collector.answers.explain import explain
 from collector.store.reader import Columns, Reader, as_datetime
 
 #: Metrics that are watched without being asked.
-WATCHED = ("ttft", "tpot")
+WATCHED = ("ttft", "tpot", "acceptance")
 #: An incident that begins this close to a stored one of the same model and metric is the same one, seen again.
 SAME_WITHIN = timedelta(minutes=10)
 #: Still going on if its window ends this close to now.

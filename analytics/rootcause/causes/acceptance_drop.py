@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from analytics.rootcause.acceptance import drafting_of
 from analytics.rootcause.facts.service import acceptance, decode_pace
-from analytics.rootcause.form import Cause, Clause, Finding, cannot_tell, hint, judge, ramp, rose, told
+from analytics.rootcause.form import Cause, Clause, Evidence, Finding, cannot_tell, hint, judge, ramp, rose, told
 from analytics.rootcause.leaves import leaves_of
 from analytics.rootcause.localise import contrasts, rank
 from analytics.rootcause.scene import Scene
@@ -32,8 +33,20 @@ def weigh(scene: Scene) -> Finding:
             told(pace, "an output token costs more time"),
         ),
         Clause("stage", scene.stage_share("decode", "queue", "other"), 0.5),
+        *_by_position(scene),
     ]
     return judge(segment, clauses)
+
+
+def _by_position(scene: Scene) -> list[Clause]:
+    """Tell where in the draft acceptance fell: everywhere at once is a mismatch of models, late positions are drift."""
+    drafting = drafting_of(scene)
+    if drafting is None or not drafting.positions:
+        return []
+    worst = min(drafting.positions, key=lambda position: position.effect)
+    why = f"accepted at position {worst.number} given those before; fell at {drafting.pattern}"
+    share = Evidence("spec_accepted_by_position", worst.before, worst.during, why)
+    return [Clause("spec_accepted_by_position", hint(ramp(worst.during - worst.before, -0.02, -0.1)), 0.3, share)]
 
 
 def rejected_where(scene: Scene) -> dict[str, str]:
