@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from math import isfinite
+from math import isfinite, nan
 from typing import Literal
 
 from analytics.scaling.state import Capacity, Memory
@@ -67,6 +67,8 @@ class Decision:
     decided_at: datetime
     valid_until: datetime
     memory: Memory
+    #: Normal score of the demand quantile that was served; NaN before the first.
+    headroom_score: float = nan
     advice: tuple[str, ...] = ()
     victims: tuple[str, ...] = ()
 
@@ -102,6 +104,7 @@ class Decision:
                 "windows": self.capacity.windows,
                 "unit": "requests per second",
             },
+            "headroom_score": _number(self.headroom_score),
             "needs": {name: _number(value) for name, value in self.needs.items()},
             "what_if": {
                 "minus_1": self.minus_1.to_dict() if self.minus_1 else None,

@@ -1,36 +1,46 @@
 """Learns how a series grows over one lead time: a linear forecast with its own error quantiles; knows only values.
 
-Growth over the lead is regressed on how the level of now stands to the levels of the last 5, 10 and 30 minutes, all
-scaled by a power of the level: its square root (as counts scatter) or the level itself (as bursts grow), whichever
-gives the cheaper upper quantile on the series' own past. What the regression leaves over gives the quantiles.
+Growth over the lead is regressed on how the level of now stands to the levels of shorter and longer memories, all
+scaled by a power of a level: its square root (as counts scatter) or the level itself (as bursts grow), taken of now or
+of the last two hours (what fell away may return). What the regression leaves over gives the quantiles; where the misses
+of the last minutes foretell those of the next, they widen and narrow with them. Of these, the series' own past chooses
+the cheapest upper quantile.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import ceil, exp
+from math import ceil, exp, floor
 
 import numpy as np
 import numpy.typing as npt
 
 Floats = npt.NDArray[np.float64]
 
-#: Memories of the levels in seconds; the first is the level of now.
-MEMORIES = (120.0, 300.0, 600.0, 1800.0)
+#: Memories of the levels in seconds: the newest reading, the level of now, and longer ones.
+MEMORIES = (30.0, 120.0, 300.0, 600.0, 1800.0, 7200.0)
+NOW, LONG = 1, 5
+#: Memories beside the level of now that the regression looks at.
+SEEN = (0, 2, 3, 4)
 #: Pairs of then and later that a growth model needs; below, a stated growth stands in.
 ENOUGH_PAIRS = 30
 #: Ridge that keeps a young series from extrapolating (in pairs).
 RIDGE = 20.0
 #: How the scatter may grow with the level.
 POWERS = (0.5, 1.0)
+#: Memory of the recent misses, and their share in the spread (the rest is the spread of the whole past).
+MISS_MEMORY_SECONDS = 480.0
+MISS_SHARE = 0.5
 
 
 @dataclass(frozen=True, slots=True)
 class Growth:
-    """Weights of (1, value, levels...) and the quantiles of what they miss; all over level ** power."""
+    """Weights of (1, levels...) and the quantiles of what they miss; all over the scale."""
 
     power: float
-
+    #: Whether the scale looks at the last two hours too, and whether the spread follows the recent misses.
+    wide: bool
+    lively: bool
     weights: tuple[float, ...]
     q50: float
     q90: float
@@ -40,16 +50,46 @@ class Growth:
     #: Median of the highest value until `stay_seconds`, over the level.
     stay: float
     pairs: int
+    #: Mean square of all misses, and of those of the last minutes when this was learned.
+    square: float
+    recent: float
 
-    def quantiles(self, value: float, levels: tuple[float, ...]) -> tuple[float, float, float, float, float]:
-        """Return (q50, q90, q99, q999, stay) of the demand at the lead from the value and levels of now."""
-        level = max(levels[0], 1e-9)
-        scale = float(level**self.power)
-        features = (1.0, (value - level) / scale, *((other - level) / scale for other in levels[1:]))
-        middle = level + scale * sum(w * f for w, f in zip(self.weights, features, strict=True))
-        spread = (self.q50, self.q90, self.q99, self.q999)
-        q50, q90, q99, q999 = (max(0.0, middle + scale * residual) for residual in spread)
-        return q50, q90, q99, q999, max(0.0, level + scale * self.stay)
+    def scale(self, levels: tuple[float, ...]) -> float:
+        level = max(levels[NOW], levels[LONG]) if self.wide else levels[NOW]
+        return float(max(level, 1e-9) ** self.power)
+
+    def expected(self, levels: tuple[float, ...]) -> float:
+        """Return what the regression expects at the lead, before any quantile."""
+        scale, level = self.scale(levels), levels[NOW]
+        features = (1.0, *((levels[k] - level) / scale for k in SEEN))
+        return level + scale * sum(w * f for w, f in zip(self.weights, features, strict=True))
+
+    def missed(self, levels: tuple[float, ...], value: float) -> float:
+        """Return by how much a value missed what was expected at `levels`, over the scale."""
+        return (value - self.expected(levels)) / self.scale(levels)
+
+    def quantiles(self, levels: tuple[float, ...], recent: float) -> tuple[float, float, float, float, float]:
+        """Return (q50, q90, q99, q999, stay) of the demand at the lead from the levels of now.
+
+        `recent` is the mean square of the last minutes' misses.
+        """
+        scale, middle = self.scale(levels), self.expected(levels)
+        spread = scale * float(_liveliness(np.array([recent]), self.square)[0]) if self.lively else scale
+        q50, q90, q99, q999 = (max(0.0, middle + spread * q) for q in (self.q50, self.q90, self.q99, self.q999))
+        return q50, q90, q99, q999, max(0.0, levels[NOW] + scale * self.stay)
+
+
+def lead_steps(lead_seconds: float, step_seconds: float) -> int:
+    """Return how many steps ahead the step lies in which the lead ends."""
+    return max(1, floor(lead_seconds / step_seconds + 1e-9) + 1)
+
+
+def remembered_miss(recent: float, missed: float, step_seconds: float) -> float:
+    """Return the mean square of recent misses after one more; an unknown miss changes nothing."""
+    if missed != missed:  # NaN is not equal to itself
+        return recent
+    keep = exp(-step_seconds / MISS_MEMORY_SECONDS)
+    return keep * recent + (1 - keep) * missed * missed
 
 
 def levels_of(values: Floats, step_seconds: float) -> Floats:
@@ -59,7 +99,7 @@ def levels_of(values: Floats, step_seconds: float) -> Floats:
     total, weight = np.zeros(len(MEMORIES)), np.zeros(len(MEMORIES))
     for place, value in enumerate(values.tolist()):
         total, weight = total * decays, weight * decays
-        if value == value:  # NaN is not equal to itself
+        if value == value:
             total, weight = total + value, weight + 1.0
         with np.errstate(invalid="ignore"):
             out[place] = total / weight
@@ -70,54 +110,95 @@ def learn_growth(
     values: Floats, levels: Floats, step_seconds: float, lead_seconds: float, stay_seconds: float
 ) -> Growth | None:
     """Fit the growth over the lead on a series and its levels; None where too few pairs are known."""
-    lead = max(1, ceil(lead_seconds / step_seconds))
+    lead = lead_steps(lead_seconds, step_seconds)
     if len(values) <= lead + ENOUGH_PAIRS:
         return None
-    level = levels[:, 0]
-    found = [_fit(values, levels, level**power, lead, power) for power in POWERS]
-    fitted = [fit for fit in found if fit is not None]
-    if not fitted:
+    now = np.maximum(levels[:, NOW], 1e-9)
+    bases = {False: now, True: np.maximum(now, levels[:, LONG])}
+    fits = [
+        fit
+        for wide, base in bases.items()
+        for power in POWERS
+        for fit in _fits(values, levels, base**power, lead, step_seconds, (power, wide))
+    ]
+    if not fits:
         return None
-    best = min(fitted, key=lambda fit: fit.loss)
+    best = min(fits, key=lambda fit: fit.loss)
     q50, q90, q99, worst = best.quantiles
     ramp = max(worst, 0.0) / best.typical / lead_seconds
-    stay = _highest_ahead(values, level, best.scale, max(1, ceil(stay_seconds / step_seconds)))
-    return Growth(best.power, best.weights, q50, q90, q99, worst, ramp, stay, best.pairs)
+    scale = bases[best.wide] ** best.power
+    stay = _highest_ahead(values, levels[:, NOW], scale, max(1, ceil(stay_seconds / step_seconds)))
+    return Growth(
+        best.power, best.wide, best.lively, best.weights, q50, q90, q99, worst, ramp, stay, best.pairs,
+        best.square, best.recent,
+    )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
 class _Fit:
     power: float
+    wide: bool
+    lively: bool
     weights: tuple[float, ...]
     quantiles: tuple[float, float, float, float]
     #: Mean pinball loss at q99 in requests per second; what the upper quantile costs against what it prevents.
     loss: float
-    scale: Floats
     #: Level over scale, to tell a scaled error as a share of the level.
     typical: float
     pairs: int
+    square: float
+    recent: float
 
 
-def _fit(values: Floats, levels: Floats, scale: Floats, lead: int, power: float) -> _Fit | None:
-    level = levels[:, 0]
+def _fits(
+    values: Floats, levels: Floats, scale: Floats, lead: int, step_seconds: float, kind: tuple[float, bool]
+) -> list[_Fit]:
+    """Return the fit with a steady spread and the one whose spread follows the recent misses."""
+    level = levels[:, NOW]
     with np.errstate(invalid="ignore", divide="ignore"):
-        longer = [(levels[:, k] - level) / scale for k in range(1, len(MEMORIES))]
-        features = np.column_stack([np.ones(len(values)), (values - level) / scale, *longer])[:-lead]
+        features = np.column_stack([np.ones(len(values)), *((levels[:, k] - level) / scale for k in SEEN)])[:-lead]
         aim = (values[lead:] - level[:-lead]) / scale[:-lead]
     fine = np.isfinite(aim) & np.isfinite(features).all(axis=1) & (level[:-lead] > 0)
     pairs = int(fine.sum())
     if pairs < ENOUGH_PAIRS:
-        return None
+        return []
     known, wanted, width = features[fine], aim[fine], scale[:-lead][fine]
     gram = known.T @ known + RIDGE * np.diag([0.0, *([1.0] * (known.shape[1] - 1))])
     weights = np.linalg.solve(gram, known.T @ wanted)
     missed = wanted - known @ weights
-    order = np.sort(missed)
-    q50, q90, q99, worst = (float(order[min(int(q * pairs), pairs - 1)]) for q in (0.5, 0.9, 0.99, 0.999))
-    over = (missed - q99) * width
-    loss = float(np.maximum(0.99 * over, -0.01 * over).mean())
-    typical = float(np.median(level[:-lead][fine] / width))
-    return _Fit(power, tuple(weights.tolist()), (q50, q90, q99, worst), loss, scale, max(typical, 1e-9), pairs)
+    square = float(np.mean(missed**2))
+    before, recent = _recent(np.where(fine, aim - features @ weights, np.nan), square, lead, step_seconds)
+    typical = max(float(np.median(level[:-lead][fine] / width)), 1e-9)
+    found = []
+    for lively in (False, True):
+        spread = _liveliness(before[fine], square) if lively else np.ones(pairs)
+        order = np.sort(missed / spread)
+        q50, q90, q99, worst = (float(order[min(int(q * pairs), pairs - 1)]) for q in (0.5, 0.9, 0.99, 0.999))
+        over = (missed - q99 * spread) * width
+        loss = float(np.maximum(0.99 * over, -0.01 * over).mean())
+        found.append(
+            _Fit(*kind, lively, tuple(weights.tolist()), (q50, q90, q99, worst), loss, typical, pairs, square, recent)
+        )
+    return found
+
+
+def _recent(missed: Floats, square: float, lead: int, step_seconds: float) -> tuple[Floats, float]:
+    """Return the mean square of recent misses as known at each step (each one lead later), and at the end."""
+    out = np.empty(len(missed))
+    recent = square
+    queue = [float("nan")] * min(lead, len(missed)) + missed.tolist()
+    for place in range(len(missed)):
+        recent = remembered_miss(recent, queue[place], step_seconds)
+        out[place] = recent
+    for miss in queue[len(missed) :]:
+        recent = remembered_miss(recent, miss, step_seconds)
+    return out, recent
+
+
+def _liveliness(recent: Floats, square: float) -> Floats:
+    """Return the factors on the spread that the recent misses ask for."""
+    share = recent / square if square > 0 else np.ones(len(recent))
+    return np.sqrt(1 - MISS_SHARE + MISS_SHARE * share)
 
 
 def _highest_ahead(values: Floats, level: Floats, scale: Floats, steps: int) -> float:

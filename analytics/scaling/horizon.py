@@ -13,7 +13,15 @@ from math import ceil, exp, isfinite, nan, sqrt
 import numpy as np
 import numpy.typing as npt
 
-from analytics.scaling.growth import MEMORIES, Growth, learn_growth, levels_of
+from analytics.scaling.growth import (
+    MEMORIES,
+    NOW,
+    Growth,
+    lead_steps,
+    learn_growth,
+    levels_of,
+    remembered_miss,
+)
 from analytics.scaling.state import Demand
 
 Floats = npt.NDArray[np.float64]
@@ -22,24 +30,30 @@ Floats = npt.NDArray[np.float64]
 ASSUMED_GROWTH_PER_SECOND = 0.30 / 300
 #: A P99.9 ramp needs this many pairs to mean anything.
 ENOUGH_FOR_RAMP = 1000
+#: How far back the highest level is remembered.
+HIGH_SECONDS = 3 * 3600.0
 
 
 def demand(values: Floats, step_seconds: float, horizon_seconds: float, stay_seconds: float | None = None) -> Demand:
     """Return demand now and its quantiles at the horizon from one evenly spaced series (req/s, newest last)."""
-    known = np.flatnonzero(np.isfinite(values))
-    if len(known) == 0:
+    if not np.isfinite(values).any():
         return Demand()
     levels = levels_of(values, step_seconds)
     growth = learn_growth(values, levels, step_seconds, horizon_seconds, stay_seconds or 2 * horizon_seconds)
-    value = float(values[known[-1]])
-    return outlook(value, tuple(levels[-1].tolist()), growth, horizon_seconds, step_seconds)
+    recent = growth.recent if growth else nan
+    found = outlook(tuple(levels[-1].tolist()), growth, recent, horizon_seconds, step_seconds)
+    high = levels[-ceil(HIGH_SECONDS / step_seconds) :, NOW]
+    return replace(found, high=float(np.nanmax(high)) if np.isfinite(high).any() else nan)
 
 
 def outlook(
-    value: float, levels: tuple[float, ...], growth: Growth | None, horizon_seconds: float, step_seconds: float
+    levels: tuple[float, ...], growth: Growth | None, recent: float, horizon_seconds: float, step_seconds: float
 ) -> Demand:
-    """Return the demand record for the value and levels of now; `growth` None means that none was learned yet."""
-    now = levels[0]
+    """Return the demand record for the levels of now; `growth` None means that none was learned yet.
+
+    `recent` is the mean square of the growth's misses of the last minutes.
+    """
+    now = levels[NOW]
     if not isfinite(now):
         return Demand()
     if growth is None:
@@ -48,7 +62,7 @@ def outlook(
         more = now * (1 + 2 * ASSUMED_GROWTH_PER_SECOND * horizon_seconds) + 2.33 * noise
         q90 = grown + 1.28 * noise
         return Demand(now, now, q90, more, 2 * more - q90, now, nan, "assumed growth of 30 % in 5 min")
-    q50, q90, q99, q999, stay = growth.quantiles(value, levels)
+    q50, q90, q99, q999, stay = growth.quantiles(levels, recent)
     ramp = growth.ramp if growth.pairs >= ENOUGH_FOR_RAMP else nan
     return Demand(now, q50, q90, q99, q999, stay, ramp, f"level of now and own growth over {horizon_seconds:.0f} s")
 
@@ -66,7 +80,7 @@ def with_curve(found: Demand, path: Floats, step_seconds: float, horizon_seconds
 
 
 class Outlook:
-    """Held state: demand read step by step, growth learned again from the last three days every half hour.
+    """Held state: demand read step by step, growth learned again from the last three days every hour.
 
     What `demand` computes from a whole series, at the price of a few exponential means per reading.
     """
@@ -74,17 +88,20 @@ class Outlook:
     #: Growth is learned at this step, over this much of the past.
     STEP_SECONDS = 60.0
     KEPT = 4320
-    REFRESH_SECONDS = 1800.0
+    REFRESH_SECONDS = 3600.0
 
     def __init__(self, horizon_seconds: float, stay_seconds: float) -> None:
         self._horizon, self._stay = horizon_seconds, stay_seconds
+        self._lead = lead_steps(horizon_seconds, self.STEP_SECONDS)
         self._values: deque[float] = deque(maxlen=self.KEPT)
         self._levels: deque[tuple[float, ...]] = deque(maxlen=self.KEPT)
+        self._highs: deque[tuple[float, float]] = deque()
         self._means: tuple[float, ...] = ()
         self._open: list[float] = []
         self._slot: int | None = None
         self._at = 0.0
         self._growth: Growth | None = None
+        self._recent = nan
         self._next = 0.0
 
     def warm(self, history: Floats, step_seconds: float) -> None:
@@ -97,11 +114,9 @@ class Outlook:
         """Take the rate read at `seconds`."""
         slot = int(seconds // self.STEP_SECONDS)
         if self._slot is not None and slot != self._slot:
-            self._values.append(sum(self._open) / len(self._open) if self._open else nan)
-            self._levels.append(self._means)
+            self._close(sum(self._open) / len(self._open) if self._open else nan)
             for _ in range(min(slot - self._slot - 1, self.KEPT)):  # steps in which nothing was read
-                self._values.append(nan)
-                self._levels.append(self._means)
+                self._close(nan)
             self._open = []
         self._slot = slot
         self._open.append(rate)
@@ -112,18 +127,32 @@ class Outlook:
         else:
             self._means = (rate,) * len(MEMORIES)
         self._at = seconds
+        self._heighten(seconds, self._means[NOW])
         if seconds >= self._next:
             values, levels = np.array(self._values), np.array(self._levels)
             if len(values):
                 self._growth = learn_growth(values, levels, self.STEP_SECONDS, self._horizon, self._stay)
+                self._recent = self._growth.recent if self._growth else nan
             self._next = seconds + self.REFRESH_SECONDS
 
     def demand(self) -> Demand:
         """Return demand now and at the horizon."""
         if not self._means:
             return Demand()
-        recent = self._open or ([self._values[-1]] if self._values else [])
-        value = sum(recent) / len(recent) if len(recent) >= 2 or not self._values else self._values[-1]
-        if value != value:
-            value = self._means[0]
-        return outlook(value, self._means, self._growth, self._horizon, self.STEP_SECONDS)
+        found = outlook(self._means, self._growth, self._recent, self._horizon, self.STEP_SECONDS)
+        return replace(found, high=self._highs[0][1])
+
+    def _close(self, value: float) -> None:
+        """Keep a finished step, and learn by how much the growth of one lead ago missed it."""
+        self._values.append(value)
+        self._levels.append(self._means)
+        if self._growth is not None and len(self._levels) > self._lead:
+            then = self._levels[-1 - self._lead]
+            self._recent = remembered_miss(self._recent, self._growth.missed(then, value), self.STEP_SECONDS)
+
+    def _heighten(self, seconds: float, level: float) -> None:
+        while self._highs and self._highs[0][0] < seconds - HIGH_SECONDS:
+            self._highs.popleft()
+        while self._highs and self._highs[-1][1] <= level:
+            self._highs.pop()
+        self._highs.append((seconds, level))

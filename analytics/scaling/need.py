@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import pairwise
-from math import nan
+from math import erf, nan, sqrt
 
-from analytics.scaling.state import Capacity, PoolState, known
+from analytics.scaling.state import Capacity, PoolState, known, normal_score
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,7 +16,8 @@ class Needs:
 
     by_reason: dict[str, float]
     why: dict[str, str]
-    quantile: float
+    #: Normal score of the demand quantile that is served.
+    score: float
     little: float
 
     def binding(self) -> str:
@@ -26,19 +27,20 @@ class Needs:
 def needs(state: PoolState, now: datetime) -> Needs:
     """Return what forecast, backlog, KV, TTFT trend, standby and lost regions ask for."""
     capacity = safe_capacity(state.capacity)
-    quantile = headroom_quantile(state)
+    score = headroom(state, now)
     factor = event_factor(state, now)
-    expected = state.demand.at(quantile) * factor
+    expected = max(state.demand.at_score(score), 0.0) * factor
     if not known(expected):
         expected = state.demand.now * factor
     asked = {"forecast": expected / capacity}
+    quantile = 50 * (1 + erf(score / sqrt(2)))
     why = {
-        "forecast": f"demand at +{state.cold_start.p95:.0f} s is {expected:.3g} req/s at q{100 * quantile:.0f}"
+        "forecast": f"demand at +{state.cold_start.p95:.0f} s is {expected:.3g} req/s at q{quantile:.3g}"
         f"{'' if factor == 1 else f' (x {factor:.2g} by the event calendar)'};"
         f" one instance serves {capacity:.3g} req/s within the objectives"
     }
     _standby(state, capacity, asked, why)
-    _queue(state, capacity, asked, why)
+    _queue(state, expected, capacity, asked, why)
     _kv(state, asked, why)
     _ttft(state, asked, why)
     if state.lost_region_share > 0 or state.pool.survive:
@@ -48,7 +50,7 @@ def needs(state: PoolState, now: datetime) -> Needs:
             f"{state.pool.survive} instance(s) and {state.lost_region_share:.0%} of another region's load"
             " must fit after a failure"
         )
-    return Needs(asked, why, quantile, _little(state, expected))
+    return Needs(asked, why, score, _little(state, expected))
 
 
 def safe_capacity(capacity: Capacity) -> float:
@@ -59,14 +61,29 @@ def safe_capacity(capacity: Capacity) -> float:
     return capacity.value - weight * max(0.0, capacity.value - capacity.low)
 
 
-def headroom_quantile(state: PoolState) -> float:
-    """Return the demand quantile to serve: less while budget is plenty, more when it burns."""
+def headroom(state: PoolState, now: datetime) -> float:
+    """Return the normal score of the demand quantile to serve, as the error budget has taught it so far.
+
+    It begins where the budget that is left puts it. Then every hour in which the budget burns faster than allowed
+    raises it, every calmer one lowers it: what is spent over weeks is the budget, no more and no less.
+    """
+    settings, memory = state.settings, state.memory
+    if not known(memory.score) or memory.scored_at is None:
+        return normal_score(_first_quantile(state))
+    hours = min(max((now - memory.scored_at).total_seconds(), 0.0) / 3600, 1.0)
+    if not known(state.burn_rate):
+        return memory.score
+    left = state.budget_remaining
+    allowed = min(1.0, settings.reserve_ratio + max(left, 0.0)) if known(left) else 1.0
+    low, high = settings.scores
+    return min(max(memory.score + settings.steering_per_hour * hours * (state.burn_rate - allowed), low), high)
+
+
+def _first_quantile(state: PoolState) -> float:
     settings = state.settings
     if not known(state.budget_remaining):
         return settings.quantile_unknown
     share = min(max(state.budget_remaining, -1.0), 1.0)
-    if known(state.burn_rate) and state.burn_rate > 2:
-        share = min(share, 0.25)
     knots = settings.quantiles
     for (low, at_low), (high, at_high) in pairwise(knots):
         if share <= high:
@@ -93,24 +110,31 @@ def event_floor(state: PoolState, now: datetime) -> int:
 
 
 def _standby(state: PoolState, capacity: float, asked: dict[str, float], why: dict[str, str]) -> None:
-    """Hot standby that was configured, on top of what the load of now needs.
+    """Hot standby that was configured, on top of what the load of now needs; and a share of the last hours' peak.
 
     A burst reserve is no extra here: the demand's upper quantile holds the growth that this pool has shown over one
     cold start, and before it has shown any, the assumed one.
     """
-    if state.pool.standby <= 0:
-        return
-    now = state.demand.now / capacity
-    asked["standby"] = now + state.pool.standby
-    steepest = (
-        f"; steepest growth seen during one cold start: {state.demand.ramp * state.cold_start.p95:.0%}"
-        if known(state.demand.ramp)
-        else ""
-    )
-    why["standby"] = f"{now:.2f} instances carry the load of now, {state.pool.standby} stand by{steepest}"
+    settings, now = state.settings, state.demand.now / capacity
+    if state.pool.standby > 0:
+        asked["standby"] = now + state.pool.standby
+        steepest = (
+            f"; steepest growth seen during one cold start: {state.demand.ramp * state.cold_start.p95:.0%}"
+            if known(state.demand.ramp)
+            else ""
+        )
+        why["standby"] = f"{now:.2f} instances carry the load of now, {state.pool.standby} stand by{steepest}"
+    share = min(settings.return_ratio + settings.return_per_second * state.cold_start.p95, settings.return_most)
+    stays = share * state.demand.high / capacity
+    if known(stays) and stays > max(asked["forecast"], asked.get("standby", 0.0)):
+        asked["standby"] = stays
+        why["standby"] = (
+            f"{share:.0%} of the {state.demand.high:.3g} req/s seen within three hours stays ready:"
+            " what fell away may return at once"
+        )
 
 
-def _queue(state: PoolState, capacity: float, asked: dict[str, float], why: dict[str, str]) -> None:
+def _queue(state: PoolState, expected: float, capacity: float, asked: dict[str, float], why: dict[str, str]) -> None:
     """A backlog beyond what the objective allows is to be drained in time."""
     queue = state.load.queue
     if not known(queue) or queue <= 0 or not known(state.demand.now):
@@ -119,11 +143,13 @@ def _queue(state: PoolState, capacity: float, asked: dict[str, float], why: dict
     excess = queue - allowed
     if excess <= 0:
         return
-    rate = max(state.demand.now, 0.0) + excess / state.settings.drain_seconds
+    demand = max(state.demand.now, 0.0)
+    rate = min(demand + excess / state.settings.drain_seconds, state.settings.backlog_ratio * max(demand, expected))
     asked["queue"] = rate / capacity
     why["queue"] = (
         f"{queue:.0f} requests wait, {allowed:.0f} would still meet the objective;"
-        f" draining the rest in {state.settings.drain_seconds:.0f} s takes {rate:.3g} req/s"
+        f" draining the rest within {state.settings.drain_seconds:.0f} s, at most"
+        f" {state.settings.backlog_ratio:g} x the demand, takes {rate:.3g} req/s"
     )
 
 

@@ -22,9 +22,16 @@ def remembered(state: PoolState, need: int, now: datetime) -> tuple[tuple[dateti
     return (*kept, (now, need))
 
 
-def up(state: PoolState, need: int) -> tuple[int, str | None]:
-    """Return the need, cut to the largest step that one decision may take; starting instances count as supply."""
+def up(state: PoolState, need: int, wish: float) -> tuple[int, str | None]:
+    """Return the need, cut to the largest step that one decision may take; starting instances count as supply.
+
+    A wish that lies above the fleet by a few percent only waits while the demand's median fits: it takes of the
+    head-room, never of what carries the demand itself, and spares a change at every breath of the demand.
+    """
     settings, pool = state.settings, state.pool
+    fits = not state.demand.q50 > state.current * state.capacity.value
+    if fits and pool.min <= state.current and 0 < wish <= state.current * (1 + settings.step_up_least_ratio):
+        return state.current, f"{wish:.2f} instances are within {settings.step_up_least_ratio:.0%} of what is there"
     step = max(ceil(settings.step_up_ratio * max(state.ready, 1)), settings.step_up_instances, pool.unit)
     ceiling = max(state.ready, state.current - state.starting, 1) + step
     ceiling = max(floor(ceiling / pool.unit) * pool.unit, state.current)

@@ -32,7 +32,7 @@ class _Verdict:
     advice: tuple[str, ...] = ()
 
 
-_NOTHING = Needs({}, {}, 0.0, float("nan"))
+_NOTHING = Needs({}, {}, float("nan"), float("nan"))
 
 
 def decide(state: PoolState, now: datetime) -> Decision:
@@ -62,7 +62,7 @@ def decide_all(states: Iterable[PoolState], now: datetime) -> tuple[Decision, ..
 
 def _standing(state: PoolState, action: Action, binding: Binding, count: int, because: tuple[str, ...]) -> _Verdict:
     """A fleet that stays; watching starts again afterwards, so that nothing shrinks right after a gap."""
-    memory = Memory((), None, state.memory.changed_at, state.memory.changed_by)
+    memory = replace(state.memory, needs=(), since=None)
     return _Verdict(count, action, binding, because, count, memory)
 
 
@@ -82,13 +82,13 @@ def _weigh(state: PoolState, asked: Needs, now: datetime) -> _Verdict:
     fitted = fit(state.pool, wish)
     need = fitted.instances
     history = pace.remembered(state, need, now)
-    memory = Memory(history, state.memory.since or now, state.memory.changed_at, state.memory.changed_by)
+    memory = replace(state.memory, needs=history, since=state.memory.since or now, score=asked.score, scored_at=now)
     because = [asked.why[name] for name in sorted(reasons, key=lambda name: -reasons[name])]
     because += fitted.because
     proposed: int = state.current
     action: Action = "hold"
     if need > state.current:
-        proposed, note = pace.up(state, need)
+        proposed, note = pace.up(state, need, wish)
         if state.unschedulable and state.unschedulable_seconds > state.settings.unschedulable_patience_seconds:
             proposed, note = (
                 state.current,
@@ -138,7 +138,7 @@ def _advice(state: PoolState, asked: Needs) -> tuple[str, ...]:
 
 
 def _written(state: PoolState, verdict: _Verdict, asked: Needs, now: datetime) -> Decision:
-    demand = state.demand.at(asked.quantile) if asked.quantile else state.demand.q90
+    demand = state.demand.at_score(asked.score) if known(asked.score) else state.demand.q90
     pool = state.pool
     return Decision(
         pool=pool.name,
@@ -167,6 +167,7 @@ def _written(state: PoolState, verdict: _Verdict, asked: Needs, now: datetime) -
         cost_current=pool.cost_per_hour(state.current),
         cost_proposed=pool.cost_per_hour(verdict.proposed),
         confidence=_confidence(state, verdict, asked),
+        headroom_score=verdict.memory.score,
         decided_at=now,
         valid_until=now + timedelta(seconds=state.settings.valid_seconds),
         memory=verdict.memory,

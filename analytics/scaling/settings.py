@@ -14,26 +14,42 @@ class Settings:
     blind_after_seconds: float = 60.0
     #: Share of the expected instances that must report before anything may shrink; the rest is taken to be as loaded.
     reporting_ratio: float = 0.98
-    #: Demand quantile to serve by the share of the error budget that is left (-1 = spent twice); between, linear.
-    quantiles: tuple[tuple[float, float], ...] = ((-1.0, 0.99), (0.0, 0.985), (0.3, 0.97), (1.0, 0.92))
-    #: The same where no budget is known.
-    quantile_unknown: float = 0.95
+    #: Demand quantile to begin with, by the share of the error budget that is left (-1 = spent twice); between, linear.
+    quantiles: tuple[tuple[float, float], ...] = ((-1.0, 0.999), (0.0, 0.99), (0.3, 0.98), (1.0, 0.95))
+    #: The same where no budget is known: two standard deviations.
+    quantile_unknown: float = 0.977
+    #: From there on the budget steers: per hour at burn rate 1 above what is allowed, the normal score of the quantile
+    #: rises by this much (and falls by it per hour in which nothing burns).
+    steering_per_hour: float = 0.015
+    #: Bounds of the steered score: below the median noise decides, P99.9 is the last quantile that is learned.
+    scores: tuple[float, float] = (-1.0, 3.09)
+    #: A burn rate of 1 is allowed while at least this share of the budget is left, less below it.
+    reserve_ratio: float = 0.5
+    #: Share of the highest level of three hours that stays ready whatever the forecast says (traffic that falls away at
+    #: once comes back at once), more of it the longer a start takes, up to the last figure.
+    return_ratio: float = 0.3
+    return_per_second: float = 1 / 1500
+    return_most: float = 0.7
     #: KV usage above which the scheduler starts to preempt or hold back admissions (llm-d WVA saturates at 0.80).
     kv_usage_ratio: float = 0.85
     #: Share of the TTFT objective at which a rising tail counts as a warning.
     ttft_warning_ratio: float = 0.8
     #: A backlog is to be worked off within this time once the new instances serve.
-    drain_seconds: float = 40.0
+    drain_seconds: float = 7.0
+    #: A backlog asks for at most this many times what the demand itself needs (it grows until the new ones serve).
+    backlog_ratio: float = 2.0
+    #: Growth by less than this share of the fleet waits: capacity is not known better.
+    step_up_least_ratio: float = 0.05
     #: Largest growth in one decision, as a multiple of what is there (no cascade).
     step_up_ratio: float = 1.0
     step_up_instances: int = 4
     #: A scale-down needs the need to have stayed low this long, and so many cold starts.
-    calm_seconds: float = 600.0
+    calm_seconds: float = 300.0
     calm_cold_starts: float = 1.0
-    #: No reversal within this time of an up (a reversal within 30 minutes is a flap).
-    settle_seconds: float = 1800.0
+    #: No reversal within this time of an up.
+    settle_seconds: float = 600.0
     #: Instances are given back only where the need lies below the fleet by this share, or by one whole unit.
-    slack_ratio: float = 0.05
+    slack_ratio: float = 0.06
     #: Largest share of the fleet given back in one decision.
     step_down_ratio: float = 0.15
     #: Idle time before a pool with min 0 goes to zero, in cold starts (break-even: holding costs what starting costs).

@@ -19,7 +19,8 @@ class Demand:
     """Arrivals in requests per second: now, and quantiles at the horizon; NaN where unknown.
 
     `stay` is the highest q90 between now and the end of the shortest life worth starting: what a scale-down must
-    still serve. `ramp` is the relative growth per second at P99.9 of what this pool has shown.
+    still serve. `ramp` is the relative growth per second at P99.9 of what this pool has shown. `high` is the highest
+    level of the last three hours.
     """
 
     now: float = nan
@@ -30,10 +31,14 @@ class Demand:
     stay: float = nan
     ramp: float = nan
     basis: str = "none"
+    high: float = nan
 
     def at(self, quantile: float) -> float:
-        """Return the demand at a quantile between 0.5 and 0.999, linear in the normal score between the knots."""
-        score = _normal_score(quantile)
+        """Return the demand at a quantile between 0.5 and 0.999."""
+        return self.at_score(normal_score(quantile))
+
+    def at_score(self, score: float) -> float:
+        """Return the demand at a normal score (0 is the median), linear between the knots and beyond them."""
         knots = (self.q50, self.q90, self.q99, self.q999 if isfinite(self.q999) else 2 * self.q99 - self.q90)
         place = 0 if score <= _SCORES[1] else 1 if score <= _SCORES[2] else 2
         low, high = _SCORES[place], _SCORES[place + 1]
@@ -123,6 +128,9 @@ class Memory:
     since: datetime | None = None
     changed_at: datetime | None = None
     changed_by: int = 0
+    #: Normal score of the demand quantile that the error budget has taught so far, and when; NaN before the first.
+    score: float = nan
+    scored_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +169,7 @@ def known(value: float) -> bool:
     return isfinite(value)
 
 
-def _normal_score(quantile: float) -> float:
+def normal_score(quantile: float) -> float:
     """Return the standard normal score (Abramowitz and Stegun 26.2.23, error below 4.5e-4), clipped to 0.5..0.999."""
     tail = 1 - min(max(quantile, 0.5), 0.999)
     t = sqrt(-2 * log(tail))

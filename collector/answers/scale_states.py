@@ -202,10 +202,12 @@ def _idle_seconds(series: Columns, rows: Rows | None, now: datetime) -> float:
 def _memories(history: Columns) -> dict[str, Memory]:
     """Rebuild what each pool's last decisions left behind (a collector that restarts forgets nothing)."""
     found: dict[str, Memory] = {}
-    names = ("pool", "ts", "current", "proposed", "action", "need")
-    for pool, at, current, proposed, action, need in zip(*(history[name] for name in names), strict=True):
+    names = ("pool", "ts", "current", "proposed", "action", "need", "headroom_score")
+    for pool, at, current, proposed, action, need, score in zip(*(history[name] for name in names), strict=True):
         moment = as_datetime(at)
         before = found.get(pool, Memory())
+        if score == score:  # NaN is not equal to itself
+            before = replace(before, score=float(score), scored_at=moment)
         if action not in ("up", "down", "hold"):  # watching starts again after blindness or a pin
             found[pool] = replace(before, needs=(), since=None)
             continue
@@ -216,6 +218,8 @@ def _memories(history: Columns) -> dict[str, Memory]:
             before.since or moment,
             moment if changed else before.changed_at,
             int(proposed - current) if changed else before.changed_by,
+            before.score,
+            before.scored_at,
         )
     return found
 

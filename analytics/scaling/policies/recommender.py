@@ -7,8 +7,6 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from math import nan
 
-import numpy as np
-
 from analytics.scaling.horizon import Outlook
 from analytics.scaling.policies.form import Observation, Setting, clip
 from analytics.scaling.pool import Pool
@@ -18,14 +16,14 @@ from analytics.scaling.state import Capacity, ColdStart, Load, Memory, PoolState
 
 #: Replays count seconds from here; only differences matter.
 EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
-#: The error budget is watched over three days (good and total per hour).
-BUDGET_STEP_SECONDS = 3600.0
-BUDGET_STEPS = 72
+#: What an hour's misses weigh is told by the traffic of the last three days (served per hour).
+TRAFFIC_STEP_SECONDS = 3600.0
+TRAFFIC_STEPS = 72
 
 
 @dataclass
 class Recommender:
-    """Held state between decisions: the outlook on demand, the decision's memory, the error budget."""
+    """Held state between decisions: the outlook on demand, the decision's memory, what the last hour burnt."""
 
     setting: Setting
     target: float
@@ -33,8 +31,10 @@ class Recommender:
     settings: Settings = DEFAULT
     _memory: Memory = field(default_factory=Memory)
     _outlook: Outlook = field(init=False)
-    _budget: deque[tuple[float, float]] = field(default_factory=lambda: deque(maxlen=BUDGET_STEPS))
-    _open: tuple[float, float] = (0.0, 0.0)
+    _hour: deque[tuple[float, float, float]] = field(default_factory=deque)
+    _bad: float = 0.0
+    _served: float = 0.0
+    _traffic: deque[float] = field(default_factory=lambda: deque(maxlen=TRAFFIC_STEPS))
     _slot: int = 0
     _pool: Pool = field(init=False)
     _capacity: Capacity = field(init=False)
@@ -78,7 +78,7 @@ class Recommender:
             load=load,
             sight=Sight(self._newest, seen.ready, seen.reporting, interval_seconds=self.setting.tick_seconds),
             memory=self._memory,
-            budget_remaining=self._remaining(),
+            burn_rate=self._burn_rate(),
             settings=self.settings,
         )
         decision = decide(state, now)
@@ -86,19 +86,25 @@ class Recommender:
         return clip(decision.proposed, self.setting)
 
     def _spend(self, seen: Observation) -> None:
-        slot = int(seen.seconds // BUDGET_STEP_SECONDS)
+        """Keep what was served and missed within the last hour, and how much earlier hours served."""
+        slot = int(seen.seconds // TRAFFIC_STEP_SECONDS)
         if slot != self._slot:
-            self._budget.append(self._open)
-            self._open, self._slot = (0.0, 0.0), slot
+            self._traffic.append(self._served)
+            self._slot = slot
         if seen.served == seen.served:
-            self._open = (self._open[0] + seen.good, self._open[1] + seen.served)
+            bad = seen.served - seen.good
+            self._hour.append((seen.seconds, bad, seen.served))
+            self._bad, self._served = self._bad + bad, self._served + seen.served
+        while self._hour and self._hour[0][0] <= seen.seconds - TRAFFIC_STEP_SECONDS:
+            _, bad, served = self._hour.popleft()
+            self._bad, self._served = self._bad - bad, self._served - served
 
-    def _remaining(self) -> float:
-        """Return the share of the window's error budget that is left; full while nothing was served."""
-        good = self._open[0] + sum(entry[0] for entry in self._budget)
-        total = self._open[1] + sum(entry[1] for entry in self._budget)
-        if total <= 0:
-            return 1.0
-        # A window younger than a day is judged against the budget of a day at the same traffic.
-        whole = total * max(1.0, 24 / (len(self._budget) + 1))
-        return float(np.clip(1 - (total - good) / ((1 - self.setting.target_ratio) * whole), -1.0, 1.0))
+    def _burn_rate(self) -> float:
+        """Return the last hour's misses over what a usual hour may miss; NaN while nothing was served.
+
+        Against a usual hour rather than this one, so that a miss weighs the same at night as at noon.
+        """
+        usual = max(sum(self._traffic) / len(self._traffic) if self._traffic else 0.0, 0.1 * self._served)
+        if usual <= 0:
+            return nan
+        return max(self._bad, 0.0) / ((1 - self.setting.target_ratio) * usual)

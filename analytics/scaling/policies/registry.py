@@ -15,8 +15,8 @@ from analytics.scaling.policies.schedule import StaticPeak, Yesterday
 from analytics.scaling.policies.wva import WvaV1, WvaV2
 from signals.errors import UnknownNameError
 
-#: Shares of the knee that in-flight policies are tuned over.
-SHARES = (0.3, 0.4, 0.5, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85)
+#: Shares of the knee that in-flight policies are tuned over; wide enough that no best target lies at an end.
+SHARES = (0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95)
 #: Factors on a plan's size.
 FACTORS = (0.9, 1.0, 1.1, 1.25, 1.5, 2.0)
 
@@ -29,7 +29,7 @@ POLICIES: dict[str, Entry] = {
         Entry("hpa-queue", "HPA v2 on waiting requests", (0.25, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0), HpaQueue),
         Entry("keda-in-flight", "KEDA on running + waiting requests", SHARES, KedaInFlight),
         Entry("knative", "Knative KPA on concurrency", SHARES, Knative),
-        Entry("dynamo", "Dynamo's planner, throughput and load", (0.5, 0.6, 0.7, 0.8, 0.9, 1.0), Dynamo),
+        Entry("dynamo", "Dynamo's planner, throughput and load", (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0), Dynamo),
         Entry("yesterday", "yesterday's curve one cold start early", FACTORS, Yesterday),
         Entry("static-peak", "the past's peak all day", (0.7, 0.8, 0.9, 1.0, 1.1, 1.25), StaticPeak),
         Entry("hpa-gpu", "HPA v2 on GPU utilisation", (0.6, 0.7, 0.8, 0.9, 0.95), HpaGpu),

@@ -1,5 +1,6 @@
--- The decisions of the calm window by pool, newest last: needs and changes that the next decision must remember.
-select pool, ts, current, proposed, action, json_extract(document, '$.need')::bigint as need
+-- The decisions of the calm window by pool, newest last: needs, changes and head-room that the next decision must remember.
+select pool, ts, current, proposed, action, json_extract(document, '$.need')::bigint as need,
+       json_extract(document, '$.headroom_score')::double as headroom_score
 from recommendations
 where ts > $since and ts <= $now
 order by pool, ts

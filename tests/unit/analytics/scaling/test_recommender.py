@@ -120,10 +120,10 @@ def test_a_need_of_the_calm_window_is_remembered() -> None:
     assert decide(healthy(rate=20.0, memory=memory), NOW).action == "hold"
 
 
-def test_after_an_up_nothing_goes_for_half_an_hour() -> None:
-    memory = replace(watched(8), changed_at=NOW - timedelta(minutes=20), changed_by=2)
+def test_after_an_up_nothing_goes_for_ten_minutes() -> None:
+    memory = replace(watched(8), changed_at=NOW - timedelta(minutes=9), changed_by=2)
     assert decide(healthy(rate=80.0, memory=memory), NOW).action == "hold"
-    memory = replace(memory, changed_at=NOW - timedelta(minutes=31))
+    memory = replace(memory, changed_at=NOW - timedelta(minutes=11))
     assert decide(healthy(rate=80.0, memory=memory), NOW).action == "down"
 
 
@@ -137,8 +137,53 @@ def test_a_backlog_beyond_the_objective_asks_for_instances() -> None:
     waiting = replace(state, load=replace(state.load, queue=800.0))
     decision = decide(waiting, NOW)
     assert (decision.action, decision.binding) == ("up", "queue")
-    # 800 wait, 10 x 10 x 2 would still be in time: (95 + 600 / 40) / 10 = 11
-    assert decision.proposed == 11
+    # 800 wait, 10 x 10 x 2 would still be in time: (95 + 600 / 7) / 10 = 18.07
+    assert decision.proposed == 19
+
+
+def test_a_backlog_that_grows_while_instances_start_asks_for_twice_the_demand_at_most() -> None:
+    state = healthy(rate=95.0, instances=19, ready=10, starting=9)
+    decision = decide(replace(state, load=replace(state.load, queue=50_000.0)), NOW)
+    assert (decision.need, decision.proposed) == (19, 19)
+
+
+def test_a_wish_just_above_the_fleet_waits_while_the_demand_itself_fits() -> None:
+    near = Demand(90.0, 90.0, 101.0, 104.0, 106.0, 90.0)
+    assert decide(healthy(demand=near), NOW).action == "hold"
+    assert decide(healthy(demand=replace(near, q50=101.0)), NOW).action == "up"
+
+
+def test_what_fell_away_may_return_so_a_share_of_the_last_hours_stays() -> None:
+    gone = replace(demand(5.0), high=100.0)
+    decision = decide(healthy(demand=gone, memory=watched(1)), NOW)
+    assert (decision.binding, decision.need) == ("standby", 5)  # 30 % and 180 s / 1500 s of 100 req/s
+    assert any("may return at once" in reason for reason in decision.because)
+
+
+def test_the_error_budget_steers_the_headroom() -> None:
+    outlook = Demand(80.0, 80.0, 100.0, 120.0, 140.0, 80.0)
+    before = replace(watched(8), score=2.0, scored_at=NOW - timedelta(hours=1))
+    burning = decide(healthy(demand=outlook, memory=before, burn_rate=21.0), NOW)
+    calm = decide(healthy(demand=outlook, memory=before, burn_rate=0.0), NOW)
+    assert burning.headroom_score == pytest.approx(2.3)
+    assert calm.headroom_score == pytest.approx(1.985)
+    assert burning.memory.score == burning.headroom_score
+    unseen = decide(healthy(demand=outlook, memory=before), NOW)
+    assert unseen.headroom_score == 2.0
+
+
+def test_little_budget_left_allows_less_to_burn() -> None:
+    before = replace(watched(8), score=2.0, scored_at=NOW - timedelta(hours=1))
+    steady = decide(healthy(memory=before, burn_rate=1.0, budget_remaining=0.8), NOW)
+    short = decide(healthy(memory=before, burn_rate=1.0, budget_remaining=0.0), NOW)
+    assert steady.headroom_score == pytest.approx(2.0)
+    assert short.headroom_score > 2.0
+
+
+def test_what_was_learned_of_the_headroom_outlives_blindness() -> None:
+    before = replace(watched(8), score=2.5, scored_at=NOW - timedelta(hours=1))
+    blind = decide(healthy(demand=Demand(), memory=before), NOW)
+    assert (blind.action, blind.memory.score) == ("hold_blind", 2.5)
 
 
 def test_ghosts_in_the_queue_do_not_hold_a_fleet_up() -> None:
