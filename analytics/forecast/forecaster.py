@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
-from analytics.forecast.bands import Bands, calibrate, residuals
+from analytics.forecast.bands import Bands, calibrate, residuals, unrest_of
 from analytics.forecast.basis import basis_of, confidence_of
 from analytics.forecast.blend import FittedBlend
 from analytics.forecast.borrowed import with_borrowed_past
@@ -59,10 +60,12 @@ class Forecaster:
         judged = calibration(history)
         self._fitted = self.member.fit(history, judged)
         past = _filled(self._fitted.past, history, judged)
-        residual = residuals(past, judged, history)
+        unrest = unrest_of(past, judged, history)
+        residual = residuals(past, unrest, judged, history)
         naive = NAIVE_DAY.paths(history, judged.origins, judged.leads)
-        self.scores, nudge = score(past, naive, residual, judged, history)
-        self._bands = calibrate(residual, judged, history, len(history)).nudged(nudge)
+        self.scores, nudge = score(past, naive, unrest, residual, judged, history)
+        bands = calibrate(residual, judged, history, len(history)).nudged(nudge)
+        self._bands = replace(bands, unrest=float(unrest[-1]))
         self._state()
         return self
 

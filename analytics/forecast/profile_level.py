@@ -10,6 +10,7 @@ from analytics.forecast.history import FloatArray, History, IntArray
 from analytics.forecast.member import Formula, targets
 from analytics.forecast.profile import (
     SAME_WEEKDAY,
+    SAME_WEEKDAY_SMOOTH,
     WEEK,
     WEEK_SMOOTH,
     WEEKDAY,
@@ -65,3 +66,4 @@ YESTERDAY_LEVEL = ProfileLevel("yesterday_level", YESTERDAY_SMOOTH, ((STEP, 3.0)
 YESTERDAY_STEP = ProfileLevel("yesterday_step", YESTERDAY, ((STEP, 3.0),))
 WEEK_STEP = ProfileLevel("week_step", WEEK, ((STEP, 3.0),), THREE_HOURS)
 WEEKDAY_STEP = ProfileLevel("weekday_step", SAME_WEEKDAY, ((STEP, 3.0),), THREE_HOURS)
+LAST_WEEK_LEVEL = ProfileLevel("last_week_level", SAME_WEEKDAY_SMOOTH, ((STEP, 3.0), (DAY, 24.0)))

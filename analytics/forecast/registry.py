@@ -13,6 +13,7 @@ from analytics.forecast.hist_gradient import HIST_GRADIENT
 from analytics.forecast.levels import LAST, LAST_DAY, LAST_HOUR
 from analytics.forecast.member import Member
 from analytics.forecast.profile_level import (
+    LAST_WEEK_LEVEL,
     PROFILE_FOLLOW,
     PROFILE_LEVEL,
     PROFILE_LEVEL_SMOOTH,
@@ -30,7 +31,7 @@ BLEND = Blend(
     "blend",
     (
         LAST, LAST_HOUR, LAST_DAY, NAIVE_DAY, NAIVE_WEEK, WEEK_PROFILE, WEEKDAY_PROFILE,
-        PROFILE_LEVEL, PROFILE_LEVEL_SMOOTH, PROFILE_FOLLOW, YESTERDAY_LEVEL, YESTERDAY_STEP, WEEK_STEP, WEEKDAY_STEP,
+        PROFILE_LEVEL_SMOOTH, PROFILE_FOLLOW, YESTERDAY_LEVEL, YESTERDAY_STEP, WEEK_STEP, WEEKDAY_STEP, LAST_WEEK_LEVEL,
         RIDGE_FREE, RIDGE_TIED, FOURIER_RIDGE,
     ),
 )  # fmt: skip

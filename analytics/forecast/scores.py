@@ -42,9 +42,14 @@ class Scores:
 
 
 def score(
-    past: FloatArray, naive: FloatArray, residual: FloatArray, calibration: Calibration, history: History
+    past: FloatArray,
+    naive: FloatArray,
+    unrest: FloatArray,
+    residual: FloatArray,
+    calibration: Calibration,
+    history: History,
 ) -> tuple[Scores, float]:
-    """Score `past` (origins, leads); `naive` is naive day at the same places.
+    """Score `past` (origins, leads); `naive` is naive day at the same places; `unrest` and `residual` as in bands.
 
     Also return the nudge that the bands need today, see `Bands.nudged`.
     """
@@ -60,7 +65,8 @@ def score(
             continue
         offsets = calibrate(residual, calibration, history, begin, far).nudged(nudge).offsets
         columns = [np.interp(QUANTILES, LEVELS, row) for row in offsets]
-        said = point[..., None] + np.stack(columns)[None] * width(point, history)[..., None]
+        unit = width(point, history) * unrest[: len(rows)][rows, None]
+        said = point[..., None] + np.stack(columns)[None] * unit[..., None]
         missed = (actual[..., None] - np.maximum(said, 0.0))[known]
         held = float((missed[:, NINETY] <= 0).mean())
         nudge = float(np.clip(nudge + PACE * (QUANTILES[NINETY] - held), -LIMIT, LIMIT))
