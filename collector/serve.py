@@ -11,7 +11,7 @@ import signal
 import socket
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -33,7 +33,6 @@ from collector.security.rates import RateLimit
 from collector.security.tokens import TokenFile
 from collector.sqlguard.runner import QueryLimits, QueryRunner
 from collector.store.group_commit import GroupCommit
-from collector.store.open import confine
 from collector.store.sqlfiles import sql
 from collector.store.store import Store
 from signals.errors import ConfigError
@@ -91,9 +90,7 @@ def build_services(config: CollectorConfig) -> Services:
     store = Store.open(
         None if in_memory else config.db, memory_limit=config.memory_limit or None, threads=config.threads or None
     )
-    confine_store(
-        store, [Path(folder) for folder in (config.archive, *config.allowed_dirs.split(os.pathsep)) if folder]
-    )
+    store.confine([Path(folder) for folder in (config.archive, *config.allowed_dirs.split(os.pathsep)) if folder])
     return Services(
         config=config,
         store=store,
@@ -117,13 +114,6 @@ def _tenants(store: Store, limit: int) -> TenantCap:
         found = cursor.execute(sql("collector.api", "tenants"), {"limit": limit}).fetchall()
     cap.remember(str(name) for (name,) in found)
     return cap
-
-
-def confine_store(store: Store, folders: Sequence[Path]) -> None:
-    """Let the database touch its own folder and `folders` only, and freeze its settings: no query can undo that."""
-    own = [] if store.path is None else [store.path.resolve().parent]
-    with store.cursor() as cursor:
-        confine(cursor, [str(folder.resolve()) for folder in (*own, *folders)])
 
 
 def warm_up() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 
 import duckdb
@@ -12,6 +13,7 @@ from fastapi import APIRouter, Response
 from fastapi.responses import JSONResponse, PlainTextResponse
 
 from collector.api.services import Parts, Services
+from signals.errors import StoreError
 
 router = APIRouter(tags=["operation"])
 #: Content type of Prometheus' text format.
@@ -115,6 +117,7 @@ def _store_check(parts: Services) -> Check:
         finally:
             cursor.close()
     except duckdb.Error as error:
+        _probe(parts)
         return Check("store", False, str(error).splitlines()[0])
     return Check("store", True, "answers")
 
@@ -124,7 +127,20 @@ def _writer_check(parts: Services) -> Check:
         return Check(
             "writer", False, f"the writer thread has ended: {parts.writer.counts.last_error or 'no reason known'}"
         )
+    refused = parts.writer.counts.refused
+    if refused is not None:
+        _probe(parts)
+        return Check("writer", False, f"the last commit failed, every check tries again: {refused}")
     return Check("writer", True, f"{parts.writer.waiting} submissions wait")
+
+
+def _probe(parts: Services) -> None:
+    """Try a small write: a server that is not ready is sent nothing that would show that the disk has room again."""
+    now = round(parts.clock().timestamp() * 1e6)
+    with suppress(StoreError):  # a full queue says enough
+        parts.writer.probe(
+            lambda: parts.store.run("collector.store", ("progress_set",), {"name": "probed", "value": now})
+        )
 
 
 def _ingest_check(parts: Services) -> Check:

@@ -10,7 +10,8 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
-from signals.errors import ConfigError, SloscopeError, TooLargeError
+from collector.store.store import GIVEN_UP
+from signals.errors import ConfigError, SloscopeError, StoreError, TooLargeError
 
 MEDIA_TYPE = "application/problem+json"
 #: Namespace of problem types: the last part names the class of the error tree.
@@ -82,6 +83,14 @@ def install(app: FastAPI) -> None:
         title = titles.get(error.status_code, "Request refused")
         detail = f"{request.method} {request.url.path}: {error.detail}"
         return problem(error.status_code, "http", title, detail, request.url.path, headers=error.headers)
+
+    async def _given_up(request: Request, error: Exception) -> JSONResponse:
+        log.error("the database cannot be read while answering %s", request.url.path, exc_info=error)
+        told = StoreError("the database is being opened again after its disk refused; ask again", retry_after=5)
+        return of_error(told, request.url.path)
+
+    for kind in GIVEN_UP:
+        app.add_exception_handler(kind, _given_up)
 
     @app.exception_handler(Exception)
     async def _unexpected(request: Request, error: Exception) -> JSONResponse:

@@ -15,6 +15,7 @@ from pathlib import Path
 import duckdb
 
 from collector.store.sqlfiles import sql
+from collector.store.transaction import transaction
 from signals.errors import StoreError
 from signals.views import VIEWS
 
@@ -111,13 +112,8 @@ def _move_boundary(
     connection: duckdb.DuckDBPyConnection, folder: Path, view: str, day: datetime, notes: Mapping[str, int]
 ) -> None:
     """Move the boundary, the view's and the noted one, and drop what now lives in files, in one transaction."""
-    connection.execute("begin")
-    try:
+    with transaction(connection):
         for name, value in notes.items():
             connection.execute(sql("collector.store", "progress_set"), {"name": name, "value": value})
         connection.execute(f"delete from stored.{view} where ts < $day", {"day": day})  # noqa: S608
         _show_archive(connection, folder, view, day)
-        connection.execute("commit")
-    except BaseException:
-        connection.execute("rollback")
-        raise

@@ -70,6 +70,8 @@ class CommitCounts:
     seconds: float = 0.0
     last_commit: float | None = None
     last_error: str | None = None
+    #: Why the store refused the last commit that it was to make; None when it made it.
+    refused: str | None = None
 
 
 class GroupCommit:
@@ -121,6 +123,15 @@ class GroupCommit:
     def work(self, task: Callable[[], None]) -> None:
         """Run `task` on the writer thread between two transactions."""
         self._put(task)
+
+    def probe(self, task: Callable[[], None]) -> None:
+        """Run `task`, a write, on the writer thread: when it succeeds the store writes again."""
+
+        def attempt() -> None:
+            task()
+            self.counts.refused = None
+
+        self.work(attempt)
 
     def close(self) -> None:
         """Commit what was submitted, then stop the thread."""
@@ -211,6 +222,7 @@ class GroupCommit:
         self.counts.stored += sum(stored)
         self.counts.repeated += len(stored) - sum(stored)
         self.counts.last_commit = self._clock()
+        self.counts.refused = None
         place = 0
         for submission in group:
             submission.result.set_result(stored[place : place + len(submission.batches)])
@@ -219,7 +231,10 @@ class GroupCommit:
     def _fail(self, submission: Submission, error: Exception) -> None:
         self.counts.failed += len(submission.batches)
         self.counts.last_error = str(error)
-        submission.result.set_exception(_told(error))
+        told = _told(error)
+        if not isinstance(told, InputError):
+            self.counts.refused = told.message
+        submission.result.set_exception(told)
 
     def _join(self) -> None:
         """Join what waits; the next join comes after a pause in which commits have the thread to themselves."""

@@ -15,6 +15,7 @@ import pyarrow as pa
 from collector.store.batch import Batch, ColumnBatch
 from collector.store.columns import sightings
 from collector.store.sqlfiles import sql
+from collector.store.transaction import take_back
 from signals.records import Scrape
 
 PACKAGE = "collector.store"
@@ -85,7 +86,7 @@ class Joiner:
             row = self._row("select count(*) from joined_requests", {})
             self._connection.execute("commit")
         except BaseException:
-            self._connection.execute("rollback")
+            take_back(self._connection)
             raise
         finally:
             self._connection.unregister("sampled")

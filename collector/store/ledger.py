@@ -16,6 +16,7 @@ import duckdb
 import pyarrow as pa
 
 from collector.store.sqlfiles import sql
+from collector.store.transaction import transaction
 from signals.records import Identity
 
 PACKAGE = "collector.store"
@@ -99,16 +100,11 @@ def read_ledger(connection: duckdb.DuckDBPyConnection) -> Ledger:
 
 def tidy_ledger(connection: duckdb.DuckDBPyConnection, closed: datetime, remembered: datetime) -> None:
     """Make one row of each run that was received before `closed`, drop timed rows before `remembered`."""
-    connection.execute("begin")
-    try:
+    with transaction(connection):
         connection.execute(sql(PACKAGE, "ledger_forget"), {"remembered": remembered})
         for name in ("ledger_runs", "ledger_clear"):
             connection.execute(sql(PACKAGE, name), {"closed": closed})
         connection.execute(sql(PACKAGE, "ledger_write"))
-        connection.execute("commit")
-    except BaseException:
-        connection.execute("rollback")
-        raise
 
 
 def ledger_table(identities: Iterable[Identity], now: datetime) -> pa.Table:

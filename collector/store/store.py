@@ -7,9 +7,11 @@ afterwards (`join`), so that an acknowledgement never waits for the other half.
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -25,30 +27,42 @@ from collector.store.instances import Lives, one_row_each
 from collector.store.join import Joiner
 from collector.store.ledger import ledger_table, read_ledger, tidy_ledger
 from collector.store.migrate import migrate, migrations, schema_version
-from collector.store.open import STORAGE_VERSION, open_writable
+from collector.store.open import STORAGE_VERSION, confine, open_writable
 from collector.store.reader import DuckReader
 from collector.store.rows import EdgeSets, Rows, add_host_rows, add_scrape, arrow
 from collector.store.sqlfiles import sql
 from collector.store.tables import import_table
+from collector.store.transaction import refusal, require_room, take_back, transaction
 from signals.errors import StoreError
 from signals.records import GONE, HostRows, Identity, Scrape
 
 PACKAGE = "collector.store"
+#: After these nothing can be done with a connection: a checkpoint failed, or the file could not be opened again.
+GIVEN_UP = (duckdb.FatalException, duckdb.ConnectionException)
 
 
 class Store:
     """A sloscope database. All writes go through one lock; every reader takes its own cursor."""
 
-    def __init__(self, connection: duckdb.DuckDBPyConnection, path: Path | None) -> None:
+    def __init__(
+        self, connection: duckdb.DuckDBPyConnection, path: Path | None, again: Callable[[], duckdb.DuckDBPyConnection]
+    ) -> None:
         self.path = path
-        self._connection = connection
         self._lock = threading.RLock()
+        self._again = again
+        self._folders: tuple[str, ...] | None = None
+        self._load(connection)
+
+    def _load(self, connection: duckdb.DuckDBPyConnection) -> None:
+        """Take a connection and read what is kept in memory."""
+        self._connection = connection
         self._types = _table_types(connection)
         self._ledger = read_ledger(connection)
         self._edges = EdgeSets(_edge_sets(connection))
         self._lives = _lives(connection)
         self._seen = KnownLives()
         self._joiner = Joiner(connection)
+        self._given_up = False
 
     @classmethod
     def open(
@@ -64,7 +78,8 @@ class Store:
         Raise StoreError when another process owns it, when its schema is older (unless `upgrade`) or newer.
         """
         target = None if path is None else Path(path)
-        connection = open_writable(target, memory_limit, threads)
+        again = partial(open_writable, target, memory_limit, threads)
+        connection = again()
         try:
             version = schema_version(connection)
             if 0 < version < migrations()[-1].number and not upgrade:
@@ -73,14 +88,14 @@ class Store:
                     f"run `sloscope migrate --db {target}`"
                 )
             migrate(connection)
-            return cls(connection, target)
+            return cls(connection, target, again)
         except BaseException:
             connection.close()
             raise
 
     def commit(self, batches: Sequence[Batch]) -> list[bool]:
         """Store batches that are not yet known, in one transaction; return which were new; StoreError stores none."""
-        with self._lock:
+        with self._writing():
             fresh: list[Batch] = []
             identities: set[Identity] = set()
             new = []
@@ -101,6 +116,7 @@ class Store:
             return new
 
     def _write(self, batches: Sequence[Batch], identities: set[Identity]) -> None:
+        require_room(self.path)
         try:
             ready = self._prepared(batches, identities)
         except BaseException:
@@ -121,7 +137,7 @@ class Store:
             cursor.execute("commit")
         except (duckdb.Error, pa.ArrowException) as error:
             self._rollback()
-            raise StoreError(f"nothing of {len(batches)} batches was stored: {error}") from error
+            raise refusal(f"nothing of {len(batches)} batches was stored", error) from error
         except BaseException:
             self._rollback()
             raise
@@ -164,8 +180,11 @@ class Store:
         return ready
 
     def _rollback(self) -> None:
-        self._connection.execute("rollback")
-        self._reread()
+        take_back(self._connection)
+        try:
+            self._reread()
+        except duckdb.Error:
+            self._given_up = True
 
     def _reread(self) -> None:
         """Forget what a failed commit would have made true."""
@@ -205,39 +224,28 @@ class Store:
 
     def append(self, view: str, rows: Sequence[dict[str, object]]) -> None:
         """Add rows of a public view that jobs make (recommendations, counts, incidents), in one transaction."""
-        with self._lock:
+        with self._writing(f"{len(rows)} rows of {view} were not stored"):
             if rows:
-                try:
-                    self._insert(view, list(rows))
-                except (duckdb.Error, pa.ArrowException) as error:
-                    raise StoreError(f"{len(rows)} rows of {view} were not stored: {error}") from error
+                self._insert(view, list(rows))
 
     def run(self, package: str, names: Sequence[str], params: Mapping[str, object]) -> None:
         """Run named statements (`package`/sql/NAME.sql) in one transaction; each takes the `$params` that it names."""
-        with self._lock:
-            self._connection.execute("begin")
-            try:
-                for name in names:
-                    statement = sql(package, name)
-                    given = {key: value for key, value in params.items() if f"${key}" in statement}
-                    self._connection.execute(statement, given)
-                self._connection.execute("commit")
-            except BaseException as error:
-                self._connection.execute("rollback")
-                if isinstance(error, duckdb.Error):
-                    raise StoreError(f"{package} {names}: {error}") from error
-                raise
+        with self._writing(f"{package} {', '.join(names)}"), transaction(self._connection):
+            for name in names:
+                statement = sql(package, name)
+                given = {key: value for key, value in params.items() if f"${key}" in statement}
+                self._connection.execute(statement, given)
 
     def record_quality(
         self, kind: str, count: int = 1, *, source: str | None = None, example: str | None = None
     ) -> None:
         """Count something that was wrong with what came in; visible in `data_quality`."""
-        with self._lock:
+        with self._writing():
             self._insert("quality", [_quality(datetime.now(UTC), source, kind, count, example)])
 
     def join(self) -> int:
         """Join what is pending into requests, in its own transaction; return the number of requests written."""
-        with self._lock:
+        with self._writing("requests could not be joined"):
             return self._joiner.join()
 
     def reader(self) -> DuckReader:
@@ -267,7 +275,7 @@ class Store:
 
     def archive(self, folder: Path, until: Mapping[str, datetime]) -> int:
         """Move whole days of the views in `until` that end before its times into Parquet files under `folder`."""
-        with self._lock:
+        with self._writing("nothing was archived"):
             return sum(archive_days(self._connection, folder, view, time) for view, time in until.items())
 
     def tidy_ledger(self, closed: datetime, remembered: datetime) -> None:
@@ -275,16 +283,50 @@ class Store:
 
         Whoever calls this lets no scrape of such senders in that is older.
         """
-        with self._lock:
-            try:
-                tidy_ledger(self._connection, closed, remembered)
-            except duckdb.Error as error:
-                raise StoreError(f"the ledger could not be tidied: {error}") from error
+        with self._writing("the ledger could not be tidied"):
+            tidy_ledger(self._connection, closed, remembered)
             self._ledger.forget_timed(round(remembered.timestamp() * 1000))
 
     def checkpoint(self) -> None:
-        with self._lock:
+        """Bring the log into the file. StoreError where the disk lacks room: DuckDB would give the file up."""
+        require_room(self.path)
+        with self._writing("no checkpoint was made"):
             self._connection.execute("checkpoint")
+
+    def confine(self, folders: Sequence[Path]) -> None:
+        """Let the database touch its own folder and `folders` only, and freeze its settings: no query can undo that."""
+        own = [] if self.path is None else [self.path.resolve().parent]
+        self._folders = tuple(str(folder.resolve()) for folder in (*own, *folders))
+        with self._lock:
+            confine(self._connection, self._folders)
+
+    @contextmanager
+    def _writing(self, what: str = "nothing was stored") -> Iterator[None]:
+        """Hold the lock; turn what the database says into StoreError; open a file anew that DuckDB gave up."""
+        with self._lock:
+            if self._given_up:
+                self._revive()
+            try:
+                yield
+            except (duckdb.Error, pa.ArrowException) as error:
+                self._given_up = isinstance(error, GIVEN_UP)
+                raise refusal(what, error) from error
+            except StoreError as error:
+                self._given_up = self._given_up or isinstance(error.__cause__, GIVEN_UP)
+                raise
+
+    def _revive(self) -> None:
+        """Close the file and open it again, which brings back all that was committed; StoreError while it cannot be."""
+        require_room(self.path)
+        self._connection.close()
+        connection = self._again()
+        try:
+            if self._folders is not None:
+                confine(connection, self._folders)
+            self._load(connection)
+        except (duckdb.Error, StoreError) as error:
+            connection.close()
+            raise refusal("the database is being opened again", error) from error
 
     def close(self) -> None:
         with self._lock:
