@@ -16,8 +16,10 @@ def weigh(scene: Scene) -> Finding:
     queue = scene.engine.shift("queue_depth")
     unmoved = None
     if whole is not None and outer is not None:
-        # A first token that really came later makes the whole later by as much.
-        unmoved = ramp(whole.rise / max(outer.rise, 1e-9), 0.7, 0.2) if outer.rise > 0 else 0.0
+        # A first token that really came later makes the whole later by as much. Where the whole is long, lengths and
+        # load move it by a few per cent anyway and hide what the first token did.
+        seen = ramp(outer.rise / max(whole.before, 1e-9), 0.04, 0.12) or 0.0
+        unmoved = seen * (ramp(whole.rise / max(outer.rise, 1e-9), 0.7, 0.2) or 0.0) if outer.rise > 0 else 0.0
     signs = [
         ramp(broken.rise, 0.02, 0.2) if broken else None,
         unmoved,

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from analytics.rootcause.facts.seats import fullest
+from analytics.rootcause.facts.demand import input_weight
+from analytics.rootcause.facts.seats import Seats, fullest, seat_limit
 from analytics.rootcause.form import Cause, Clause, Finding, cannot_tell, judge, peaked, ramp, steady, told
 from analytics.rootcause.scene import Scene
 from analytics.rootcause.shift import Shift
+
+#: Taken off where prompts of another size filled the memory: full memory is then what they did.
+FLOODED = 0.7
 
 
 def weigh(scene: Scene) -> Finding:
@@ -25,13 +29,14 @@ def weigh(scene: Scene) -> Finding:
         Clause("kv_usage_ratio", ramp(full.peak, 0.85, 0.95), 1, peaked(full, "KV memory is full"), gate=True),
         Clause(
             "preemptions",
-            _thrown(scene, thrown, where),
+            max(_thrown(scene, thrown, where), _refused(scene, seats)),
             3,
             peaked(thrown, "running requests were preempted"),
             gate=True,
         )
         if thrown is not None
         else Clause("preemptions", None),
+        Clause("input_tokens", 1.0 - FLOODED * _flooded(scene), gate=True),
         Clause("kv_usage_ratio", ramp(full.rise, 0.05, 0.3), 1),
         Clause("running", under, 0.5, told(seats.running, "fewer run than there are seats") if seats else None),
         Clause("queue_depth", ramp(seats.queue.peak, 0, 3), 0.5, peaked(seats.queue, "requests wait"))
@@ -50,6 +55,24 @@ def _thrown(scene: Scene, thrown: Shift, where: str | None) -> float | None:
     served = first.during * steps if first is not None and first.during > 0 else None
     per_request = 1.0 if served is None else ramp((events - usual) / served, 0.01, 0.08) or 0.0
     return min(ramp(events - usual, 1, 4) or 0.0, ramp((events + 0.5) / (usual + 0.5), 1.5, 4) or 0.0, per_request)
+
+
+def _refused(scene: Scene, seats: Seats | None) -> float:
+    """Say how far memory keeps requests out before any is thrown out: it is full while they wait and seats are free."""
+    if seats is None or seats.cap is None:
+        return 0.0
+    limit = seat_limit(scene, seats.instance) or seats.cap_before
+    free = 0.6 if not limit else ramp(seats.cap / max(limit, seats.cap), 0.95, 0.75) or 0.0
+    return 0.9 * min(ramp(seats.filled, 0.3, 0.7) or 0.0, free)
+
+
+def _flooded(scene: Scene) -> float:
+    """Say how far prompts of another size filled the memory: most input tokens come in a bucket that hardly had any."""
+    weight, shares = input_weight(scene), scene.requests.shares("length_bucket", "input_tokens")
+    if weight is None or not shares:
+        return 0.0
+    grown = max(during - before for before, during in shares.values())
+    return min(ramp(weight.ratio, 2.5, 5.0) or 0.0, ramp(grown, 0.3, 0.6) or 0.0)
 
 
 def _worst(scene: Scene) -> str | None:

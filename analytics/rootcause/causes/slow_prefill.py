@@ -5,6 +5,7 @@ from __future__ import annotations
 from analytics.rootcause.facts.service import hit_ratio, typical_pace
 from analytics.rootcause.form import Cause, Clause, Finding, cannot_tell, judge, ramp, rose, steady, told
 from analytics.rootcause.scene import Scene
+from analytics.rootcause.shift import Shift
 
 
 def weigh(scene: Scene) -> Finding:
@@ -22,12 +23,19 @@ def weigh(scene: Scene) -> Finding:
             gate=True,
         ),
         Clause("stage", scene.stage_share("prefill", "queue"), 0.5),
-        Clause("stage", ramp(scene.stage_share("prefill"), 0.1, 0.5), 2),
+        Clause("stage", max(ramp(scene.stage_share("prefill"), 0.1, 0.5) or 0.0, _lone(scene, segment, pace)), 2),
         Clause("instance", scene.fit(segment), 1),
         Clause("cached_tokens", None if hits is None else ramp(hits.rise, -0.15, -0.03), 1),
         Clause("requests", steady(scene.arrivals, 1.2, 1.8), 1, told(scene.arrivals, "not simply more requests")),
     ]
     return judge(segment, clauses)
+
+
+def _lone(scene: Scene, segment: dict[str, str], pace: Shift) -> float:
+    """Say how far one instance alone computes slowly: its queue is then a consequence, however long."""
+    if not {"instance", "prefill_instance"} & set(segment):
+        return 0.0
+    return min(ramp(pace.ratio, 1.5, 2.5) or 0.0, ramp(scene.fit(segment), 0.6, 0.9) or 0.0)
 
 
 CAUSE = Cause(

@@ -11,11 +11,14 @@ from analytics.rootcause.shift import Shift
 
 #: Requests wait in the steps whose queue is longer than this share of the longest; a last one in line is no crowd.
 WAITING = 0.1
+#: KV memory counts as full from here on: the rest is kept back or too small for the next request.
+FULL = 0.9
 
 
 @dataclass(frozen=True, slots=True)
 class Seats:
-    """Gauges of the fullest instance: `pinned` and `idle` = shares of waiting steps at the `cap` or below half."""
+    """Gauges of the fullest instance: `pinned`, `idle`, `filled` = shares of waiting steps at the `cap`, below half of
+    it, and with KV memory full."""
 
     instance: str
     queue: Shift
@@ -25,6 +28,7 @@ class Seats:
     pinned: float | None
     cap_before: float | None
     idle: float | None
+    filled: float | None
 
 
 def fullest(scene: Scene) -> Seats | None:
@@ -42,7 +46,10 @@ def fullest(scene: Scene) -> Seats | None:
     waiting = (depth > WAITING * max(queues[instance].peak, 0.0)) & panel.during
     low, high = panel.values["running_low"][row], panel.values["running_peak"][row]
     mean = panel.values["running"][row]
-    cap = pinned = cap_before = idle = None
+    cap = pinned = cap_before = idle = filled = None
+    usage = panel.values["kv_peak"][row][waiting]
+    if np.isfinite(usage).any():
+        filled = float(np.nanmean(usage >= FULL))
     if waiting.any() and np.isfinite(high[waiting]).any():
         cap = float(np.nanmax(high[waiting]))
         # A page between the end of one request and the admission of the next shows a seat that is not free.
@@ -53,7 +60,9 @@ def fullest(scene: Scene) -> Seats | None:
     queue = queues[instance]
     if queue_peak is not None:
         queue = Shift("queue_depth", queue.before, queue.during, queue.spread, queue.low, queue_peak.peak)
-    return Seats(instance, queue, running, _with_peak(scene, instance, kv, waiting), cap, pinned, cap_before, idle)
+    return Seats(
+        instance, queue, running, _with_peak(scene, instance, kv, waiting), cap, pinned, cap_before, idle, filled
+    )
 
 
 def seat_limit(scene: Scene, instance: str) -> float | None:
