@@ -39,6 +39,7 @@ class CollectorConfig:
     audit_log: str = _setting("", "JSON lines of every SQL query and operate action; empty: FILE.audit.jsonl")
     objectives: str = _setting("", "folder of objective files; empty: the built-in TTFT objective")
     pools: str = _setting("", "pools.yaml; empty: one pool per model, role and region seen")
+    calendar: str = _setting("", "calendar.yaml of holidays and launches that forecasts take into account")
     allowed_dirs: str = _setting("", "folders beside the database's own that it may write, e.g. for backups; : between")
     memory_limit: str = _setting("", "DuckDB's memory limit, e.g. 400MB; empty: DuckDB's default")
     threads: int = _setting(0, "DuckDB's threads; 0: one per core", 0)
@@ -56,7 +57,9 @@ class CollectorConfig:
     answer_seconds: float = _setting(60.0, "time of one answer", 0.1)
     max_tenants: int = _setting(1_000, "tenants told apart in requests; further ones are stored as other", 1)
     stale_seconds: float = _setting(120.0, "ingest older than this shows in /readyz", 1)
-    jobs: bool = _setting(True, "run the scheduled jobs: joins, objectives, decisions, alerts, incidents, upkeep")
+    jobs: bool = _setting(
+        True, "run the scheduled jobs: joins, objectives, decisions, forecasts, alerts, incidents, upkeep"
+    )
     alertmanager_url: str = _setting("", "Alertmanager that alerts go to, e.g. http://alertmanager:9093")
     webhooks: str = _setting("", "file of webhook URLs that alerts go to, one a line")
     dashboard_url: str = _setting("", "address of the dashboard, for links in alerts")

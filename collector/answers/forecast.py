@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 import numpy as np
 
-from analytics.forecast import Forecaster, default
+from analytics.forecast import Event, Forecaster, default
 from analytics.forecast.history import DAY_SECONDS, MAX_AHEAD_DAYS, FloatArray, TimeArray, checked_step
 from collector.answers.demand import SIGNALS, Demand, demand, demand_of
 from collector.answers.forecast_backtest import backtest
@@ -38,15 +39,17 @@ def forecast(
     timezone: str = "UTC",
     cold_start_seconds: float = 600,
     parts: int = 0,
+    events: Sequence[Event] = (),
 ) -> dict[str, object]:
     """Return the forecast of `signal` per second from `now` on, as CONTRACT's `forecast` object, and why.
 
     `reserve` is what demand may rise by within `cold_start_seconds`. With `parts` > 0 that many of the largest leaves
-    (tenant x length bucket) and the rest are forecast too, so that they sum to the whole's median.
+    (tenant x length bucket) and the rest are forecast too, so that they sum to the whole's median. `events` are days
+    that people declared.
     """
     steps = _steps(horizon_seconds, step_seconds)
     found = demand_of(reader, now, model=model, signal=signal, step_seconds=step_seconds)
-    forecaster = _fitted(found, tenant, step_seconds, timezone)
+    forecaster = _fitted(found, tenant, step_seconds, timezone, events)
     first = _next_step(found.times, step_seconds, int(now.timestamp()) // step_seconds)
     path = forecaster.predict(steps)
     dispersion = _dispersion(reader, now, model, tenant, step_seconds) if signal == "requests" else 1.0
@@ -67,12 +70,12 @@ def forecast(
         "reserve": _reserve(forecaster, cold_start_seconds, dispersion),
     }
     if parts > 0 and tenant is None and len(found.times):
-        answer["parts"] = parts_of(found, path, parts, steps, step_seconds, timezone, first * step_seconds)
+        answer["parts"] = parts_of(found, path, parts, steps, step_seconds, timezone, first * step_seconds, events)
     return answer
 
 
-def _fitted(found: Demand, tenant: str | None, step_seconds: int, timezone: str) -> Forecaster:
-    forecaster = default(step_seconds, timezone)
+def _fitted(found: Demand, tenant: str | None, step_seconds: int, timezone: str, events: Sequence[Event]) -> Forecaster:
+    forecaster = default(step_seconds, timezone, events)
     values = found.of_tenant(tenant)
     if tenant is None:
         return forecaster.fit(found.times, values)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
-from analytics.forecast import coherent, default
+from analytics.forecast import Event, coherent, default
 from analytics.forecast.coherence import moved_bands
 from analytics.forecast.forecaster import QUANTILES
 from analytics.forecast.history import FloatArray
@@ -15,7 +17,14 @@ LOW, MIDDLE, HIGH = QUANTILES.index(0.1), QUANTILES.index(0.5), QUANTILES.index(
 
 
 def parts_of(
-    found: Demand, whole: FloatArray, count: int, steps: int, step_seconds: int, timezone: str, first_second: int
+    found: Demand,
+    whole: FloatArray,
+    count: int,
+    steps: int,
+    step_seconds: int,
+    timezone: str,
+    first_second: int,
+    events: Sequence[Event] = (),
 ) -> list[dict[str, object]]:
     """Return the `count` largest leaves and the rest, each with points whose medians sum to that of `whole`.
 
@@ -28,7 +37,8 @@ def parts_of(
     if np.nansum(rest) > 0:
         series[None] = rest
     paths = {
-        leaf: default(step_seconds, timezone).fit(found.times, values).predict(steps) for leaf, values in series.items()
+        leaf: default(step_seconds, timezone, events).fit(found.times, values).predict(steps)
+        for leaf, values in series.items()
     }
     medians = np.stack([path[:, MIDDLE] for path in paths.values()])
     widths = np.stack([path[:, HIGH] - path[:, LOW] for path in paths.values()])

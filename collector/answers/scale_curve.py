@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 
@@ -19,8 +20,19 @@ REACH = timedelta(days=14)
 STEP_SECONDS = 600
 
 
-def with_day_curve(reader: Reader, state: PoolState, now: datetime, seen_since: datetime, timezone: str) -> PoolState:
-    """Return the state with a forecast of the day in its demand, or unchanged where history is too short."""
+def with_day_curve(
+    reader: Reader,
+    state: PoolState,
+    now: datetime,
+    seen_since: datetime,
+    timezone: str,
+    calendar: Sequence[forecast.Event] = (),
+    curves: forecast.Keeper | None = None,
+) -> PoolState:
+    """Return the state with a forecast of the day in its demand, or unchanged where history is too short.
+
+    `curves` keeps what was learnt from one call to the next; it has its own timezone and calendar.
+    """
     if now - seen_since < NEEDED or not np.isfinite(state.demand.now):
         return state
     since = max(seen_since, now - REACH)
@@ -40,7 +52,10 @@ def with_day_curve(reader: Reader, state: PoolState, now: datetime, seen_since: 
     stay = max(state.settings.calm_seconds, 2 * state.cold_start.p95)
     steps = max(2, int(np.ceil(max(stay, state.cold_start.p95) / STEP_SECONDS)) + 1)
     try:
-        fitted = forecast.default(step_seconds=STEP_SECONDS, timezone=timezone).fit(times, values)
+        if curves is None:
+            fitted = forecast.default(STEP_SECONDS, timezone, calendar).fit(times, values)
+        else:
+            fitted = curves.forecaster(state.pool.name, now, times, values)
         path = fitted.predict(steps, quantiles=(0.5, 0.9, 0.99))
     except NotEnoughDataError:
         return state

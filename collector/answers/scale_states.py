@@ -9,6 +9,8 @@ from math import ceil, isfinite, nan
 
 import numpy as np
 
+from analytics.forecast import Event as Declared
+from analytics.forecast import Keeper
 from analytics.scaling import Capacity, ColdStart, Demand, Event, Load, Memory, Pin, Pool, PoolState, Sight
 from analytics.scaling import capacity as learn_capacity
 from analytics.scaling import cold_start as learn_cold_start
@@ -43,6 +45,9 @@ class Wishes:
     objective_seconds: float = 2.0
     target: float = 0.99
     timezone: str = "UTC"
+    #: Declared days that the curve of the day knows of, and where learnt curves are kept from one decision to the next.
+    calendar: Sequence[Declared] = ()
+    curves: Keeper | None = None
     #: Whether each region must be able to take its share of the largest other region's load.
     survive_regions: bool = False
     settings: Settings = DEFAULT
@@ -99,7 +104,10 @@ def pool_states(reader: Reader, now: datetime, configured: Sequence[Pool], wishe
             )
         )
     if len(states) <= 20:
-        states = [with_day_curve(reader, state, now, seen_since, wishes.timezone) for state in states]
+        states = [
+            with_day_curve(reader, state, now, seen_since, wishes.timezone, wishes.calendar, wishes.curves)
+            for state in states
+        ]
     return _partnered(_surviving(states) if wishes.survive_regions else states)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import JSONResponse
 
-from collector.api.inputs import configured_objectives, scaling_inputs
+from collector.api.inputs import configured_calendar, configured_objectives, scaling_inputs
 from collector.api.questions import ask, moment, now_of, seconds_of
 from collector.api.services import Parts
 from collector.security.tokens import READ
@@ -57,6 +57,8 @@ async def forecast(
     horizon_seconds: float | None = Query(None, gt=0),
     step_seconds: int | None = Query(None, gt=0),
     timezone: str = Query("UTC"),
+    cold_start: str = Query("10m", description="how long an instance takes to start, for the reserve"),
+    parts_shown: int = Query(0, alias="parts", ge=0, le=200, description="also the N busiest tenant and length parts"),
     now: str | None = NOW,
 ) -> JSONResponse:
     """Return the forecast of one signal with its band."""
@@ -72,6 +74,9 @@ async def forecast(
             horizon_seconds=horizon_seconds or seconds_of(horizon, "horizon"),
             step_seconds=step_seconds or int(seconds_of(step, "step")),
             timezone=timezone,
+            cold_start_seconds=seconds_of(cold_start, "cold_start"),
+            parts=parts_shown,
+            events=configured_calendar(parts),
         )
     )
 

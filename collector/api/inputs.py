@@ -11,6 +11,7 @@ from collector.api.services import Services
 if TYPE_CHECKING:
     from datetime import datetime
 
+    from analytics.forecast import Event
     from analytics.scaling import Pool
     from analytics.slo import Objective
 
@@ -37,10 +38,26 @@ def configured_pools(parts: Services) -> Sequence[Pool]:
     return _kept(Path(parts.config.pools), load_pools)
 
 
+def configured_calendar(parts: Services) -> Sequence[Event]:
+    """Return the declared days that forecasts know of; none where no calendar is configured."""
+    if not parts.config.calendar:
+        return ()
+    from collector.answers.forecast_calendar import load_calendar
+
+    return _kept(Path(parts.config.calendar), load_calendar)
+
+
 def scaling_inputs(parts: Services, now: datetime) -> dict[str, object]:
-    """Return what `scale` takes beside the reader: pools, pins in force at `now`, the freeze."""
+    """Return what `scale` takes beside the reader: pools, pins in force at `now`, the freeze, declared days."""
+    from collector.answers.scale_states import Wishes
+
     pins = {pool: pin for pool, pin in parts.pins.pins().items() if pin.until > now}
-    return {"pools": configured_pools(parts), "pins": pins, "frozen": parts.pins.frozen}
+    return {
+        "pools": configured_pools(parts),
+        "pins": pins,
+        "frozen": parts.pins.frozen,
+        "wishes": Wishes(calendar=configured_calendar(parts)),
+    }
 
 
 def _kept(path: Path, load: Callable[[Path], T]) -> T:

@@ -46,7 +46,7 @@ def function(place: str) -> Callable[..., T]:
     return found
 
 
-async def ask(parts: Services, question: str, now: datetime | None, **parameters: object) -> dict[str, object]:
+async def ask(parts: Services, question: str, now: datetime | None, /, **parameters: object) -> dict[str, object]:
     """Return an answer at `now` (the clock when None), computed in a thread; parameters that are None are left out."""
     given = {name: value for name, value in parameters.items() if value is not None}
 

@@ -118,6 +118,8 @@ def _evidence_lines(cause: Mapping[str, object]) -> list[str]:
 @option("--step", type=DURATION, default="10m", show_default=True, help="width of a step")
 @option("--timezone", default="UTC", show_default=True, help="of the daily curve, e.g. Europe/Berlin")
 @option("--parts", type=click.IntRange(0, 200), default=0, help="also the N busiest tenant and length parts")
+@option("--cold-start", type=DURATION, default="10m", show_default=True, help="start of an instance, for the reserve")
+@option("--calendar", type=click.Path(path_type=Path), help="calendar.yaml of declared days; with --db only")
 @option("--backtest", is_flag=True, help="how good would it have been on your own history?")
 def forecast(
     db: Path | None,
@@ -132,9 +134,13 @@ def forecast(
     step: float,
     timezone: str,
     parts: int,
+    cold_start: float,
+    calendar: Path | None,
     backtest: bool,
 ) -> None:
     """How much comes next? Example: sloscope forecast --db x.duckdb --model m --signal requests --horizon 24h"""
+    from collector.answers.forecast_calendar import load_calendar
+
     place = resolve(db, url, token_file, now)
     given: dict[str, object] = {
         "model": model or only_model(place),
@@ -145,9 +151,13 @@ def forecast(
     if parts and not backtest:
         given["parts"] = parts
     if isinstance(place, FilePlace):
-        given |= {"step_seconds": int(step)} | ({} if backtest else {"horizon_seconds": horizon})
+        given |= {"step_seconds": int(step)}
+        given |= {} if backtest else {"horizon_seconds": horizon, "cold_start_seconds": cold_start}
+        if calendar is not None and not backtest:
+            given["events"] = load_calendar(calendar)
     else:
-        given |= {"step": f"{step:g}s"} | ({} if backtest else {"horizon": f"{horizon:g}s"})
+        given |= {"step": f"{step:g}s"}
+        given |= {} if backtest else {"horizon": f"{horizon:g}s", "cold_start": f"{cold_start:g}s"}
     answer = place.answer("backtest" if backtest else "forecast", given)
     picture = answer.get("picture")
     head = [str(picture)] if backtest and isinstance(picture, str) and "<svg" not in picture else []

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collector.api.services import Services
 from collector.jobs.alerting import AlertSender
 from collector.jobs.decisions import DecisionKeeper
+from collector.jobs.forecasts import ForecastKeeper
 from collector.jobs.incidents import keep_incidents
 from collector.jobs.objectives import ObjectiveCounter
 from collector.jobs.prices import PriceKeeper
@@ -33,6 +34,7 @@ def build_scheduler(parts: Services) -> Scheduler:
             Job("objective_counts", 60.0, counter.run),
             Job("incidents", 60.0, incidents),
             Job("prices", 60.0, PriceKeeper(parts).run),
+            Job("forecasts", 300.0, ForecastKeeper(parts).run),
             Job("upkeep", 3_600.0, upkeep.run),
         )
     )

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
 
-from collector.api.inputs import configured_pools
+from collector.api.inputs import configured_calendar, configured_pools
 from collector.api.services import Services
 from collector.sqlguard.formats import plain
+
+if TYPE_CHECKING:
+    from analytics.forecast import Event, Keeper
 
 #: An unchanged decision is stored again after this, so that gaps in the record mean a collector that was away.
 REPEAT = timedelta(minutes=5)
@@ -25,10 +29,14 @@ class DecisionKeeper:
     #: Remaining error budget and burn rate by model, as the newest look at the objectives found them.
     budgets: Callable[[], Mapping[str, tuple[float, float]]] = dict
     _last: dict[str, tuple[datetime, tuple[object, ...]]] = field(default_factory=dict)
+    _curves: Keeper | None = None
+    _calendar: Sequence[Event] = ()
 
     def run(self) -> None:
         """Decide now and store what is new."""
+        from analytics.forecast import Keeper, default
         from collector.answers.scale import scale
+        from collector.answers.scale_curve import STEP_SECONDS
         from collector.answers.scale_grades import grades
         from collector.answers.scale_states import Wishes
 
@@ -39,7 +47,17 @@ class DecisionKeeper:
         open_ = reader.columns("scale_open_causes", since=now - OPEN)
         for model, cause in zip(open_["model"], open_["cause"], strict=True):
             causes.setdefault(str(model), []).append(str(cause))
-        wishes = Wishes(pins=pins, frozen=self.parts.pins.frozen, budgets=self.budgets(), causes=causes)
+        calendar = configured_calendar(self.parts)
+        if self._curves is None or self._calendar != calendar:
+            self._curves, self._calendar = Keeper(lambda: default(STEP_SECONDS, events=calendar)), calendar
+        wishes = Wishes(
+            pins=pins,
+            frozen=self.parts.pins.frozen,
+            budgets=self.budgets(),
+            causes=causes,
+            calendar=calendar,
+            curves=self._curves,
+        )
         answer = scale(reader, now, pools=configured_pools(self.parts), wishes=wishes)
         found = answer.get("recommendations")
         rows = []
