@@ -75,8 +75,9 @@ def headroom(state: PoolState, now: datetime) -> float:
         return memory.score
     left = state.budget_remaining
     allowed = min(1.0, settings.reserve_ratio + max(left, 0.0)) if known(left) else 1.0
+    burn = min(state.burn_rate, settings.burn_most)
     low, high = settings.scores
-    return min(max(memory.score + settings.steering_per_hour * hours * (state.burn_rate - allowed), low), high)
+    return min(max(memory.score + settings.steering_per_hour * hours * (burn - allowed), low), high)
 
 
 def _first_quantile(state: PoolState) -> float:

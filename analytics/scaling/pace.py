@@ -58,7 +58,8 @@ def down(state: PoolState, memory: Memory, need: int, now: datetime) -> tuple[in
         return current, f"a slack of {slack} is within the noise of this pool"
     if state.memory.changed_at is not None and state.memory.changed_by > 0:
         since = (now - state.memory.changed_at).total_seconds()
-        if since < settings.settle_seconds and slack < 0.3 * current:
-            return current, f"grown {since:.0f} s ago: no reversal within {settings.settle_seconds:.0f} s"
+        settle = settings.settle_seconds + settings.settle_cold_starts * state.cold_start.p95
+        if since < settle and slack < 0.3 * current:
+            return current, f"grown {since:.0f} s ago: no reversal within {settle:.0f} s"
     step = max(pool.unit, floor(settings.step_down_ratio * current / pool.unit) * pool.unit)
     return max(floor_, current - step), None

@@ -21,6 +21,8 @@ class Settings:
     #: From there on the budget steers: per hour at burn rate 1 above what is allowed, the normal score of the quantile
     #: rises by this much (and falls by it per hour in which nothing burns).
     steering_per_hour: float = 0.015
+    #: Burn rate beyond which an hour teaches no more: an outage that no head-room would have covered is one event.
+    burn_most: float = 30.0
     #: Bounds of the steered score: below the median noise decides, P99.9 is the last quantile that is learned.
     scores: tuple[float, float] = (-1.0, 3.09)
     #: A burn rate of 1 is allowed while at least this share of the budget is left, less below it.
@@ -39,15 +41,16 @@ class Settings:
     #: A backlog asks for at most this many times what the demand itself needs (it grows until the new ones serve).
     backlog_ratio: float = 2.0
     #: Growth by less than this share of the fleet waits: capacity is not known better.
-    step_up_least_ratio: float = 0.05
+    step_up_least_ratio: float = 0.07
     #: Largest growth in one decision, as a multiple of what is there (no cascade).
     step_up_ratio: float = 1.0
     step_up_instances: int = 4
     #: A scale-down needs the need to have stayed low this long, and so many cold starts.
-    calm_seconds: float = 300.0
+    calm_seconds: float = 150.0
     calm_cold_starts: float = 1.0
-    #: No reversal within this time of an up.
-    settle_seconds: float = 600.0
+    #: No reversal within this time and so many cold starts of an up.
+    settle_seconds: float = 200.0
+    settle_cold_starts: float = 2.0
     #: Instances are given back only where the need lies below the fleet by this share, or by one whole unit.
     slack_ratio: float = 0.06
     #: Largest share of the fleet given back in one decision.

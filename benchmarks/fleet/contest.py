@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from hashlib import sha256
 from math import inf
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 
@@ -20,6 +21,8 @@ from analytics.scaling.oracle import Costs, cheapest
 from analytics.scaling.policies import POLICIES, Setting
 from analytics.scaling.policies.planned import Planned
 from benchmarks.fleet.workloads import Workload
+
+Kept = TypeVar("Kept")
 
 TARGET = 0.99
 DAY_SECONDS = 86_400.0
@@ -57,16 +60,17 @@ class Contest:
                     found[point.policy] = point
         return found
 
-    def equal(self) -> tuple[float, Point]:
+    def equal(self, moving: bool = False) -> tuple[float, Point]:
         """Return GPU-hours and point of the baseline that is cheapest on the reported days at our own good ratio.
 
         That is hindsight in the baselines' favour: every target of every grid competes, and between two targets of a
-        grid the frontier is interpolated.
+        grid the frontier is interpolated. `moving` leaves out fleets that never change (they cannot flap).
         """
         aim = min(self.ours.reported.good_ratio, TARGET)
         best, by = inf, self.points[0]
-        for policy in {point.policy for point in self.points}:
-            line = sorted((p for p in self.points if p.policy == policy), key=lambda p: p.reported.good_ratio)
+        points = [p for p in self.points if p.reported.scale_events > 0] if moving else self.points
+        for policy in {point.policy for point in points}:
+            line = sorted((p for p in points if p.policy == policy), key=lambda p: p.reported.good_ratio)
             for low, high in zip([None, *line[:-1]], line, strict=True):
                 if high.reported.good_ratio < aim:
                     continue
@@ -78,6 +82,18 @@ class Contest:
                 if hours < best:
                     best, by = hours, high
         return best, by
+
+    def hours_ratio(self) -> float:
+        """Return our GPU-hours over those of the cheapest baseline at our good ratio."""
+        return self.ours.reported.gpu_hours / self.equal()[0]
+
+    def oracle_ratio(self) -> float:
+        """Return our GPU-hours over those of the plan that knows the future."""
+        return self.ours.reported.gpu_hours / self.oracle.gpu_hours
+
+    def flap_ratio(self) -> float:
+        """Return our flaps over those of the cheapest baseline that scales at all."""
+        return self.ours.reported.flaps / max(self.equal(moving=True)[1].reported.flaps, 1)
 
 
 def setting_of(workload: Workload, cold_start_seconds: float) -> Setting:
@@ -111,17 +127,20 @@ def contest(workload: Workload, cold_start_seconds: float, baselines: list[str],
         done = run(workload.demand, POLICIES[name].make(told, target), told, first)
         return Point(name, target, judge(name, head(done, split)), judge(name, tail(done, split)))
 
-    def others() -> tuple[tuple[Point, ...], Outcome]:
-        points = tuple(point(name, target) for name in baselines for target in POLICIES[name].grid)
-        return points, oracle(workload, setting, split)
+    def grid_of(name: str) -> tuple[Point, ...]:
+        return tuple(point(name, target) for target in POLICIES[name].grid)
 
-    points, best = others() if cache is None else _kept(cache, _key(workload, setting, baselines), others)
-    return Contest(workload.name, cold_start_seconds, points, point("sloscope", 1.0), best)
+    points: list[Point] = []
+    for name in baselines:
+        key = _key(workload, setting, (name, POLICIES[name].grid))
+        points += _kept(cache, key, lambda name=name: grid_of(name))  # type: ignore[misc]  # bound at once
+    best = _kept(cache, _key(workload, setting, ("oracle",)), lambda: oracle(workload, setting, split))
+    return Contest(workload.name, cold_start_seconds, tuple(points), point("sloscope", 1.0), best)
 
 
-def _key(workload: Workload, setting: Setting, baselines: list[str]) -> str:
-    """Return a digest of the demand, the setting, the grids and the source of policies, fluid and oracle."""
-    digest = sha256(workload.demand.tobytes() + repr((setting, [(n, POLICIES[n].grid) for n in baselines])).encode())
+def _key(workload: Workload, setting: Setting, what: tuple[object, ...]) -> str:
+    """Return a digest of the demand, the setting, what is run on it, and the source of policies, fluid and oracle."""
+    digest = sha256(workload.demand.tobytes() + repr((setting, what)).encode())
     for module in (fluid, oracle_module, outcome):
         digest.update(Path(str(module.__file__)).read_bytes())
     for file in sorted(Path(str(policies.__file__)).parent.glob("*.py")):
@@ -130,12 +149,13 @@ def _key(workload: Workload, setting: Setting, baselines: list[str]) -> str:
     return digest.hexdigest()[:24]
 
 
-def _kept(
-    cache: Path, key: str, compute: Callable[[], tuple[tuple[Point, ...], Outcome]]
-) -> tuple[tuple[Point, ...], Outcome]:
+def _kept(cache: Path | None, key: str, compute: Callable[[], Kept]) -> Kept:
+    """Return what is kept under the key, else compute and keep it; without a folder compute always."""
+    if cache is None:
+        return compute()
     path = cache / f"{key}.pickle"
     if path.is_file():
-        found: tuple[tuple[Point, ...], Outcome] = pickle.loads(path.read_bytes())
+        found: Kept = pickle.loads(path.read_bytes())
         return found
     result = compute()
     cache.mkdir(parents=True, exist_ok=True)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from analytics.scaling import Demand, demand, with_curve
+from analytics.scaling.growth import lead_steps
 from analytics.scaling.horizon import Outlook
 
 
@@ -64,3 +65,29 @@ def test_the_curve_of_the_day_lifts_what_it_knows_better() -> None:
     soon = with_curve(found, path, 600.0, 180.0, 1200.0)
     assert (soon.q50, soon.q90, soon.stay) == (55.0, 60.0, 90.0)
     assert "curve of the day" in soon.basis
+
+
+def test_the_spread_follows_the_misses_of_the_last_minutes() -> None:
+    generator = np.random.default_rng(3)
+    noise = np.where((np.arange(3000) // 100) % 2 == 0, 1.0, 10.0) * generator.normal(0, 1, 3000)
+    wild, calm = demand(200 + noise, 60.0, 60.0), demand(200 + noise[:-100], 60.0, 60.0)
+    assert wild.q99 - wild.q50 > 1.5 * (calm.q99 - calm.q50)
+
+
+def test_the_highest_level_of_three_hours_is_remembered_and_no_longer() -> None:
+    values = np.full(600, 10.0)
+    values[300:400] = 80.0
+    assert demand(values[:500], 60.0, 180.0).high == pytest.approx(80.0, rel=0.01)
+    assert demand(values, 60.0, 180.0).high < 20.0
+
+
+def test_step_by_step_the_highest_level_is_the_same() -> None:
+    values = 50 + 30 * np.sin(np.arange(400) / 40)
+    outlook = Outlook(180.0, 360.0)
+    for place, value in enumerate(values):
+        outlook.add(60.0 * place, float(value))
+    assert outlook.demand().high == pytest.approx(demand(values, 60.0, 180.0).high, rel=0.02)
+
+
+def test_a_lead_ends_in_the_step_that_holds_it() -> None:
+    assert [lead_steps(lead, 60.0) for lead in (30.0, 60.0, 180.0, 600.0)] == [1, 2, 4, 11]

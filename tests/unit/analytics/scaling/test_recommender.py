@@ -116,7 +116,7 @@ def test_scale_down_waits_for_calm() -> None:
 
 
 def test_a_need_of_the_calm_window_is_remembered() -> None:
-    memory = Memory(((NOW - timedelta(seconds=300), 10),), NOW - timedelta(hours=1))
+    memory = Memory(((NOW - timedelta(seconds=170), 10),), NOW - timedelta(hours=1))
     assert decide(healthy(rate=20.0, memory=memory), NOW).action == "hold"
 
 
@@ -170,6 +170,11 @@ def test_the_error_budget_steers_the_headroom() -> None:
     assert burning.memory.score == burning.headroom_score
     unseen = decide(healthy(demand=outlook, memory=before), NOW)
     assert unseen.headroom_score == 2.0
+
+
+def test_an_outage_teaches_no_more_than_one_event() -> None:
+    before = replace(watched(8), score=0.0, scored_at=NOW - timedelta(hours=1))
+    assert decide(healthy(memory=before, burn_rate=100.0), NOW).headroom_score == pytest.approx(0.015 * 29)
 
 
 def test_little_budget_left_allows_less_to_burn() -> None:

@@ -169,6 +169,15 @@ def test_a_restarted_collector_remembers_needs_from_its_stored_decisions() -> No
     assert one(scale(fresh.reader, fresh.scrapes("b", 0.1)))["action"] == "hold"
 
 
+def test_a_restarted_collector_goes_on_with_the_headroom_it_had_learned() -> None:
+    store = Store()
+    now = store.scrapes("a", 2.0)
+    document = json.dumps({"need": 1, "headroom_score": 2.5})
+    store.insert("recommendations", ts=now - timedelta(minutes=5), pool="llama", current=1, proposed=1,
+                 action="hold", document=document)  # fmt: skip
+    assert one(scale(store.reader, now))["headroom_score"] == 2.5
+
+
 def test_the_error_budget_and_an_open_cause_reach_the_decision() -> None:
     store = Store()
     now = store.scrapes("a", 2.0, queue=60.0)
