@@ -128,6 +128,12 @@ def test_followed_logs_become_the_rows_that_an_import_of_them_makes_though_the_a
     until(lambda: select(url, count)[0]["n"] == REQUESTS, 120.0)
     assert select(url, count) == [{"n": REQUESTS, "ids": REQUESTS}]
     agent.end(signal.SIGTERM)
+
+    (rig.folder / "spool" / "s.db").unlink()  # and with it the places; all is read again, and known
+    agent = rig.start_agent(config)
+    until(lambda: read(rig) == REQUESTS and rig.own_metrics()["sloscope_agent_spool_batches"] == 0)
+    assert select(url, count) == [{"n": REQUESTS, "ids": REQUESTS}]
+    agent.end(signal.SIGTERM)
     collector.end(signal.SIGTERM)
     assert "secret" not in (rig.folder / "agent.log").read_text()
     assert b"secret" not in (rig.folder / "spool" / "s.db").read_bytes()

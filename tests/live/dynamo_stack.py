@@ -53,8 +53,8 @@ def install(home: Path) -> str | None:
     return python if _works(python) else None
 
 
-def start(rig: Rig, python: str, workers: int = 2) -> Stack:
-    """Start the programs and wait until the frontend serves the model."""
+def start(rig: Rig, python: str, spans: str, workers: int = 2) -> Stack:
+    """Start the programs and wait until the frontend serves the model; spans go to an address of OTLP over HTTP."""
     model, discovery = rig.folder / "model", rig.folder / "discovery"
     write_tokenizer(model)
     discovery.mkdir()
@@ -64,6 +64,10 @@ def start(rig: Rig, python: str, workers: int = 2) -> Stack:
         "DYN_REQUEST_PLANE": "tcp",
         "DYN_EVENT_PLANE": "zmq",
         "HF_HUB_OFFLINE": "1",
+        "OTEL_EXPORT_ENABLED": "1",
+        "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": f"http://{spans}/v1/traces",
+        "OTEL_EXPORTER_OTLP_TRACES_PROTOCOL": "http/protobuf",
+        "DYN_LOGGING_JSONL": "1",
     }
     pages = tuple(_worker(rig, python, model, env, number) for number in range(workers))
     port, trace = free_port(), rig.folder / "trace"

@@ -14,7 +14,7 @@ from statistics import fmean, median
 import pytest
 import yaml
 
-from benchmarks.agentlab.rig import Rig
+from benchmarks.agentlab.rig import Rig, free_port
 from tests.live import dynamo_stack, stream_load
 from tests.live.stream_load import Load, Told
 from tests.support.steps import select, start_collector, until
@@ -56,9 +56,10 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
 
 
 def _run(rig: Rig, python: str) -> Run:
-    stack = dynamo_stack.start(rig, python)
+    spans = f"127.0.0.1:{free_port()}"
+    stack = dynamo_stack.start(rig, python, spans)
     _, collector = start_collector(rig)
-    rig.start_agent(_config(rig, stack))
+    rig.start_agent(_config(rig, stack, spans))
     scraped = [f'sloscope_agent_scrapes_total{{instance="{name}",state="ok"}}' for name in _names(stack)]
     until(lambda: all(rig.own_metrics().get(series, 0.0) >= 2 for series in scraped))
     found = Run(stream_load.run(stack.frontend, dynamo_stack.MODEL, LOAD), lambda query: select(collector, query))
@@ -68,7 +69,7 @@ def _run(rig: Rig, python: str) -> Run:
     for _ in range(LEFT):
         stream_load.leave(stack.frontend, dynamo_stack.MODEL, 200)
     until(lambda: _gateway(found).get("gateway_aborted", 0.0) == LEFT)
-    until(lambda: _requests(found) == LOAD.requests + LEFT)
+    until(lambda: _joined(found) == LOAD.requests + LEFT)
     return found
 
 
@@ -76,14 +77,14 @@ def _names(stack: dynamo_stack.Stack) -> list[str]:
     return ["frontend", *(f"worker-{number}" for number in range(len(stack.workers)))]
 
 
-def _config(rig: Rig, stack: dynamo_stack.Stack) -> Path:
+def _config(rig: Rig, stack: dynamo_stack.Stack, spans: str) -> Path:
     targets: list[dict[str, object]] = [{"url": stack.frontend, "instance": "frontend", "interval": INTERVAL}]
     for number, url in enumerate(stack.workers):
         name = f"worker-{number}"
         targets.append(
             {"url": url, "instance": name, "pool": "live", "model": dynamo_stack.MODEL, "interval": INTERVAL}
         )
-    config = rig.config(targets, gpu={"enabled": "no"}, host={"enabled": False})
+    config = rig.config(targets, gpu={"enabled": "no"}, host={"enabled": False}, spans={"listen": spans})
     data = yaml.safe_load(config.read_text())
     data["requests"] = [{"path": f"{stack.trace}.*.jsonl.gz", "model": dynamo_stack.MODEL, "interval": "200ms"}]
     config.write_text(yaml.safe_dump(data))
@@ -92,6 +93,12 @@ def _config(rig: Rig, stack: dynamo_stack.Stack) -> Path:
 
 def _requests(run: Run) -> int:
     (row,) = run.ask("select count(*) as n from requests")
+    return int(str(row["n"]))
+
+
+def _joined(run: Run) -> int:
+    """Return the requests of which both the span and the trace line came."""
+    (row,) = run.ask("select count(*) as n from requests where source = 'joined'")
     return int(str(row["n"]))
 
 
@@ -136,20 +143,22 @@ def test_the_bins_of_first_tokens_hold_as_many_requests_as_the_client_saw_by_the
     assert below == LOAD.requests + LEFT
 
 
-def test_every_request_of_the_trace_is_a_row_with_the_clients_tokens_and_times(run: Run) -> None:
+def test_span_and_trace_line_of_a_request_are_one_row_with_the_clients_tokens_and_times(run: Run) -> None:
     rows = {
         str(row["request_id"]): row
         for row in run.ask(
             "select request_id, input_tokens, cached_tokens, output_tokens, ttft_seconds, e2e_seconds, instance, model,"
-            " status, source from requests"
+            " status, source, engine_ttft_seconds from requests"
         )
     }
+    assert len(rows) == LOAD.requests + LEFT == _requests(run)
     late = []
     for told in run.told:
         row = rows[told.request_id]
         counted = (row["input_tokens"], row["cached_tokens"], row["output_tokens"])
         assert counted == (told.input_tokens, told.cached_tokens, told.output_tokens)
-        assert (row["model"], row["status"], row["source"]) == (dynamo_stack.MODEL, "ok", "log")
+        assert (row["model"], row["status"], row["source"]) == (dynamo_stack.MODEL, "ok", "joined")
+        assert abs(float(str(row["ttft_seconds"])) - float(str(row["engine_ttft_seconds"]))) < LATE_SECONDS
         late.append(told.ttft_seconds - float(str(row["ttft_seconds"])))
     assert min(late) > 0
     assert median(late) < LATE_SECONDS
