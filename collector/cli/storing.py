@@ -95,14 +95,15 @@ def migrate(db: Path) -> None:
 
 @click.command()
 @option("--db", type=click.Path(path_type=Path, exists=True, dir_okay=False), required=True, help="store file")
+@option("--token-file", type=click.Path(path_type=Path, dir_okay=False), help="bearer token for the file's server")
 @click.argument("target", type=click.Path(path_type=Path, dir_okay=False))
-def backup(db: Path, target: Path) -> None:
+def backup(db: Path, token_file: Path | None, target: Path) -> None:
     """Copy a store into a new file, also while its server runs. Restore = use the copy."""
     if target.exists():
         raise ConfigError(f"{target} exists already")
     url = serving_url(db)
     if url is not None:
-        UrlPlace(url, None, None).call("POST", "/api/v1/backup", json={"target": str(target.resolve())})
+        UrlPlace(url, token_of(token_file), None).call("POST", "/api/v1/backup", json={"target": str(target.resolve())})
     else:
         with Store.open(db) as store:
             store.backup(target)

@@ -9,6 +9,7 @@ import pytest
 
 from collector.cli.main import main
 from collector.cli.place import FilePlace
+from collector.security.tokens import entry, new_token
 from collector.store.store import Store
 from signals.errors import StoreError
 from tests.support.loopback import served
@@ -115,6 +116,19 @@ def test_a_backup_holds_everything_also_while_served(tmp_path: Path, capsys: pyt
     assert _counts(tmp_path / "one.duckdb") == _counts(tmp_path / "two.duckdb") == _counts(db)
     assert main(["backup", "--db", str(db), str(tmp_path / "one.duckdb")]) == 2
     assert "exists already" in capsys.readouterr().err
+
+
+def test_a_backup_of_a_guarded_server_takes_a_token(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    db, tokens, secret = tmp_path / "x.duckdb", tmp_path / "tokens.yaml", tmp_path / "secret"
+    secret.write_text(new_token())
+    tokens.write_text("tokens:\n" + entry("ops", secret.read_text(), ("admin",)))
+    argv = ["backup", "--db", str(db), str(tmp_path / "copy.duckdb")]
+    Store.open(db).close()
+    with served(db, tokens=str(tokens)):
+        assert main(argv) == 1
+        assert "token" in capsys.readouterr().err
+        assert main([*argv, "--token-file", str(secret)]) == 0
+    assert (tmp_path / "copy.duckdb").exists()
 
 
 def test_migrate_leaves_a_new_store_as_it_is(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
