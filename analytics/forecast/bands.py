@@ -29,7 +29,7 @@ OUTWARD: FloatArray = np.array([0.03, 0.05, 0.05, 0.05, 0.0, 0.02, 0.02, 0.02, 0
 CALM, RECENT_SECONDS, AHEAD_SECONDS = 0.7, 43_200, 3_600
 #: The width is at most this many times the usual one.
 WILDEST = 3.0
-#: From here on a quantile is the tail, which is not nudged.
+#: From here on a quantile is the tail, which has its own nudge.
 TAIL = 0.99
 #: Residuals of leads within this factor make the inner quantiles of a lead, and the outer ones (up to .05, from .95).
 NEAR_FACTOR, FAR_FACTOR = 1.6, 6.0
@@ -48,6 +48,14 @@ CEILING, YOUNG_CEILING = 2.0, 6.0
 
 
 @dataclass(frozen=True, slots=True)
+class Nudge:
+    """How much higher (lower where negative) upper quantiles, and the tail, are taken than they are called."""
+
+    upper: float = 0.0
+    tail: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
 class Bands:
     """`offsets[l, q]`, in residual units times `unrest`, is added to the point at lead `leads[l]`."""
 
@@ -55,12 +63,15 @@ class Bands:
     offsets: FloatArray
     unrest: float = 1.0
 
-    def nudged(self, nudge: float) -> Bands:
-        """Return bands whose upper quantiles (.75 to .95) are taken `nudge` higher or lower; the tail stays."""
+    def nudged(self, nudge: Nudge) -> Bands:
+        """Return bands whose upper quantiles (.75 to .95) and tail are taken higher or lower."""
         offsets = self.offsets.copy()
-        upper = (LEVELS > 0.5) & (LEVELS < TAIL)
-        wanted = np.clip(LEVELS[upper] + nudge, 0.5, 0.98)
-        offsets[:, upper] = np.stack([np.interp(wanted, LEVELS, row) for row in self.offsets])
+        upper = LEVELS > 0.5
+        moved = np.clip(LEVELS + nudge.upper, 0.5, 0.98)
+        wanted = np.where(LEVELS < TAIL, moved, LEVELS + nudge.tail)[upper]
+        offsets[:, upper] = np.maximum.accumulate(
+            np.stack([np.interp(wanted, LEVELS, row) for row in self.offsets]), axis=1
+        )
         return replace(self, offsets=offsets)
 
     def around(self, point: FloatArray, quantiles: FloatArray, history: History) -> FloatArray:

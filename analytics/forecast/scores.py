@@ -6,19 +6,21 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analytics.forecast.bands import LEVELS, WINDOW_DAYS, calibrate, width
+from analytics.forecast.bands import LEVELS, WINDOW_DAYS, Nudge, calibrate, width
 from analytics.forecast.calibration import Calibration
 from analytics.forecast.history import FloatArray, History
 
 #: The quantiles that are always stated.
 QUANTILES = (0.1, 0.5, 0.9, 0.99)
-NINETY = QUANTILES.index(0.9)
+NINETY, TAIL = QUANTILES.index(0.9), QUANTILES.index(0.99)
 NAMES = tuple(f"q{round(100 * quantile)}" for quantile in QUANTILES)
 #: Days of history before the first origin that is scored.
 LEARNT_AFTER_DAYS = 2
 #: Adaptive conformal inference (Gibbs, Candes, 2021, arXiv:2106.00170), once a day: the .9 quantile moves by PACE times
 #: what yesterday's coverage lacked, at most by LIMIT. Of 0 to .2 the fastest held .9 best on the tuning series.
 PACE, LIMIT = 0.2, 0.06
+#: The same for .99: what holds every day for a fortnight is wider than its name; it may go down to .96, and not up.
+TAIL_PACE, TAIL_LOWEST = 0.2, -0.03
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +50,7 @@ def score(
     residual: FloatArray,
     calibration: Calibration,
     history: History,
-) -> tuple[Scores, float]:
+) -> tuple[Scores, Nudge]:
     """Score `past` (origins, leads); `naive` is naive day at the same places; `unrest` and `residual` as in bands.
 
     Also return the nudge that the bands need today, see `Bands.nudged`.
@@ -56,7 +58,7 @@ def score(
     day = history.day
     far = np.flatnonzero(calibration.leads * history.step_seconds > 3600)[::2]  # every other lead tells as much
     first = max(0, len(history) - WINDOW_DAYS * day, LEARNT_AFTER_DAYS * day)
-    misses, errors, naive_errors, told, nudge = [], [], [], 0, 0.0
+    misses, errors, naive_errors, told, nudge = [], [], [], 0, Nudge()
     for begin in range(first, len(history), day):
         rows = (calibration.origins >= begin) & (calibration.origins < begin + day)
         actual, point = calibration.actual[rows][:, far], past[rows][:, far]
@@ -68,15 +70,18 @@ def score(
         unit = width(point, history) * unrest[: len(rows)][rows, None]
         said = point[..., None] + np.stack(columns)[None] * unit[..., None]
         missed = (actual[..., None] - np.maximum(said, 0.0))[known]
-        held = float((missed[:, NINETY] <= 0).mean())
-        nudge = float(np.clip(nudge + PACE * (QUANTILES[NINETY] - held), -LIMIT, LIMIT))
+        lacks = np.array(QUANTILES) - (missed <= 0).mean(axis=0)
+        nudge = Nudge(
+            float(np.clip(nudge.upper + PACE * lacks[NINETY], -LIMIT, LIMIT)),
+            float(np.clip(nudge.tail + TAIL_PACE * lacks[TAIL], TAIL_LOWEST, 0.0)),
+        )
         misses.append(missed)
         errors.append(np.abs(actual - point)[known])
         naive_errors.append(np.abs(actual - naive[rows][:, far])[known])
         told += int(known.any(axis=1).sum())
     mean = float(np.nanmean(history.values)) if np.isfinite(history.values).any() else 0.0
     if not misses or mean <= 0:
-        return Scores.unknown(), 0.0
+        return Scores.unknown(), Nudge()
     return _summed(np.concatenate(misses), np.concatenate(errors), np.concatenate(naive_errors), history, told), nudge
 
 
