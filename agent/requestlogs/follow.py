@@ -30,13 +30,19 @@ class Chunk:
 
 @dataclass(slots=True)
 class Follower:
-    """One file. `mark` is what was kept; `broken` says why a gzipped file cannot be read on."""
+    """One file.
+
+    mark: what was kept. broken: why a gzipped file cannot be read on. behind: there may be lines that were not read.
+    gone: the pattern no longer has it. grown_at: when it was last seen to grow.
+    """
 
     path: Path
     name: str
     mark: Mark
     line_bytes: int
     broken: str | None = None
+    behind: bool = True
+    gone: bool = False
     grown_at: float = 0.0
     size: int = -1
     _file: int = -1

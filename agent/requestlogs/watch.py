@@ -9,6 +9,7 @@ from __future__ import annotations
 import glob
 import json
 import os
+import stat
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -35,8 +36,8 @@ GONE_SECONDS = 60.0
 #: Marks of files that are still there are kept anew so often; the spool forgets them after a week.
 REFRESH_SECONDS = 86_400.0
 STOP_SECONDS = 1.0
-#: Open at once; of more files only the newest are followed.
-MAX_FILES = 1_000
+#: Of more files only the newest are followed, and only the last that grew are held open.
+MAX_FILES, MAX_OPEN = 1_000, 100
 
 
 @dataclass(slots=True)
@@ -88,10 +89,10 @@ class RequestLog:
         """Look at every file once and take what was added."""
         with self._gate:
             here = self._find()
+            crowded = self._crowded()
             for follower in list(self._followers.values()):
-                if self._retired or self._crowded():
-                    break
-                self._follow(follower, here)
+                if not self._retired and not crowded:
+                    crowded = self._follow(follower, here)
             self._first = False
             self._refresh(here)
         self.metrics.log_files.labels(self.config.path).set(len(here))
@@ -103,21 +104,22 @@ class RequestLog:
 
     def _find(self) -> dict[str, os.stat_result]:
         """Return the files of the pattern by name, and follow those that are new."""
-        found: dict[str, tuple[Path, os.stat_result]] = {}
+        found: dict[str, tuple[str, os.stat_result]] = {}
         for text in glob.glob(self.config.path, recursive=True):  # noqa: PTH207 # an absolute pattern
             try:
                 facts = os.stat(text)  # noqa: PTH116 # one call a file a second
             except OSError:
                 continue
-            if os.path.isfile(text):  # noqa: PTH113 # likewise
-                found.setdefault(f"{self._prefix}{facts.st_dev}:{facts.st_ino}", (Path(text), facts))
+            if stat.S_ISREG(facts.st_mode):
+                found.setdefault(f"{self._prefix}{facts.st_dev}:{facts.st_ino}", (text, facts))
         names = sorted(found, key=lambda name: (found[name][1].st_mtime_ns, found[name][0]))[-MAX_FILES:]
         for name in names:
-            path, facts = found[name]
-            if name not in self._followers:
-                self._begin(name, path, facts)
-            else:
-                self._followers[name].path = path
+            text, facts = found[name]
+            follower = self._followers.get(name)
+            if follower is None:
+                self._begin(name, Path(text), facts)
+            elif str(follower.path) != text:
+                follower.path = Path(text)
         return {name: found[name][1] for name in names}
 
     def _begin(self, name: str, path: Path, facts: os.stat_result) -> None:
@@ -145,35 +147,42 @@ class RequestLog:
         if follower.name != f"{self._prefix}{inode}":
             follower.close()  # it was rotated since it was found; the next look finds both
             return False
+        self._spare(follower)
         return True
 
-    def _follow(self, follower: Follower, here: dict[str, os.stat_result]) -> None:
+    def _spare(self, newest: Follower) -> None:
+        """Close the file that has been quiet for longest when many are open; it is opened again when it grows."""
+        others = [f for f in self._followers.values() if not f.asleep and not f.gone and f is not newest]
+        if len(others) >= MAX_OPEN:
+            min(others, key=lambda follower: follower.grown_at).close()
+
+    def _follow(self, follower: Follower, here: dict[str, os.stat_result]) -> bool:
+        """Take what was added to a file; return whether reading stopped because too much waits."""
         facts, now = here.get(follower.name), self.clock()
+        follower.gone = facts is None
         if follower.asleep:
             if facts is None:
                 self._known[follower.name] = self._followers.pop(follower.name).mark
-                return
-            if facts.st_size == follower.size or not self._opened(follower):
-                return
+                return False
+            if (facts.st_size == follower.size and not follower.behind) or not self._opened(follower):
+                return False
             follower.grown_at = now
         else:
             follower.look(now)
-        quiet = now - follower.grown_at > (GONE_SECONDS if facts is None else ASLEEP_SECONDS)
-        if self._reads(follower) and quiet:
+        follower.behind = not self._reads(follower)
+        if not follower.behind and now - follower.grown_at > (GONE_SECONDS if facts is None else ASLEEP_SECONDS):
             self._take(follower, follower.rest())
             follower.close()
+        return follower.behind
 
     def _reads(self, follower: Follower) -> bool:
         """Read until there is no more, or too much waits; return whether all was read."""
-        while not self._crowded():
-            chunk = follower.read()
-            if chunk is None:
-                if follower.broken is not None:
-                    self._warn(follower, f"broken gzip data: {follower.broken}")
-                return True
-            if not self._take(follower, chunk):
+        while (chunk := follower.read()) is not None:
+            if not self._take(follower, chunk) or self._crowded():
                 return False
-        return False
+        if follower.broken is not None:
+            self._warn(follower, f"broken gzip data: {follower.broken}")
+        return True
 
     def _crowded(self) -> bool:
         return self.spool.backlog().bytes > min(BACKLOG_BYTES, self.spool.max_bytes // BACKLOG_SHARE)

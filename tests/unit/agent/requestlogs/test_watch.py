@@ -323,6 +323,21 @@ def test_a_quiet_file_is_closed_its_last_line_taken_and_opened_again_when_it_gro
     assert rig.counted("bad") == 0
 
 
+def test_many_files_are_read_though_few_are_open_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(watch, "MAX_OPEN", 3)
+    rig = Rig(tmp_path)
+    for number in range(12):
+        rig.add(line(number), f"{number}.jsonl")
+    for _ in range(2):
+        rig.step()
+        assert sum(not follower.asleep for follower in rig.log._followers.values()) <= 4
+    for number in range(12):
+        rig.add(line(100 + number), f"{number}.jsonl")
+    rig.step()
+    rig.step()
+    assert sorted(rig.seen()) == [*range(12), *range(100, 112)]
+
+
 def test_marks_of_quiet_files_outlive_the_week_after_which_marks_are_forgotten(tmp_path: Path) -> None:
     rig = Rig(tmp_path)
     rig.add(line(1))
