@@ -9,12 +9,14 @@ import gzip
 from collections.abc import Iterator
 from pathlib import Path
 
+import duckdb
 import httpx
 import pytest
 from fastapi.testclient import TestClient
 
 from collector.config import CollectorConfig
 from collector.security.tokens import entry, new_token
+from collector.store.reader import DuckReader
 from tests.support.collector import JSON, PROTOBUF, running
 
 MEMBERS = {"type", "title", "status", "detail", "instance", "errors"}
@@ -135,7 +137,7 @@ def test_a_missing_token_and_a_missing_scope_are_problems_without_the_token(tmp_
         ("GET", "/api/v1/incidents"), ("POST", "/api/v1/incidents/x/verdict"), ("GET", "/api/v1/plans"),
         ("GET", "/api/v1/plans/x"), ("GET", "/api/v1/scaling/keda?pool=x"), ("GET", "/api/v1/scaling"),
         ("POST", "/api/v1/scaling/pin"), ("DELETE", "/api/v1/scaling/pin?pool=x"), ("POST", "/api/v1/scaling/freeze"),
-        ("POST", "/api/v1/backup"), ("GET", "/api/v1/cost"),
+        ("POST", "/api/v1/backup"), ("GET", "/api/v1/cost"), ("GET", "/api/v1/replay/models"),
         ("GET", "/apis/external.metrics.k8s.io/v1beta1/namespaces/d/sloscope_desired_replicas"),
     ],
 )  # fmt: skip
@@ -144,6 +146,17 @@ def test_nothing_but_health_answers_without_a_token(tmp_path: Path, method: str,
     file.write_text("tokens:\n" + entry("reader", new_token(), ("read",)))
     with running(tokens=file) as (client, _):
         assert_problem(client.request(method, path), 401)
+
+
+def test_a_database_that_gave_up_is_unavailable_and_no_defect(monkeypatch: pytest.MonkeyPatch) -> None:
+    def give_up(*_: object) -> None:
+        raise duckdb.FatalException("the file /secret/x.duckdb has been invalidated")
+
+    with running() as (client, _):
+        monkeypatch.setattr(DuckReader, "run", give_up)
+        answer = client.get("/api/v1/status")
+        assert_problem(answer, 503)
+        assert answer.headers["retry-after"] == "5" and "secret" not in answer.text
 
 
 def test_too_many_requests_are_told_when_to_return() -> None:
