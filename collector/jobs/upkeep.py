@@ -14,8 +14,9 @@ PACKAGE = "collector.jobs"
 REOPENED = timedelta(hours=26)
 MERGE = ("merge_latency_read", "merge_latency_clear", "merge_latency_write",
          "merge_instance_read", "merge_instance_clear", "merge_instance_write")  # fmt: skip
-DROP = ("drop_requests", "drop_halves", "drop_samples", "drop_histograms", "drop_signals", "drop_gpus", "drop_hosts",
-        "drop_bins_minute", "drop_bins_5minute", "drop_bins_hour", "drop_counts")  # fmt: skip
+DROP = ("drop_requests", "drop_halves", "drop_half_bodies", "drop_samples", "drop_histograms", "drop_signals",
+        "drop_gpus", "drop_hosts", "drop_instance_bins", "drop_bins_minute", "drop_bins_5minute", "drop_bins_hour",
+        "drop_counts")  # fmt: skip
 
 #: What the archive takes away itself.
 ARCHIVED = {"drop_requests", "drop_samples"}

@@ -46,8 +46,8 @@ class Writer(Protocol):
     def commit(self, batches: Sequence[Batch]) -> list[bool]:
         """Store all batches in one transaction; True = stored, False = already known."""
 
-    def join(self) -> int:
-        """Join pending halves into requests."""
+    def join_some(self) -> int | None:
+        """Join some pending halves into requests; return how many requests, None when no half was pending."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +167,7 @@ class GroupCommit:
                 self._attempt(task)
             if self._halves_wait and self._until_join() == 0:
                 self._join()
-        if self._halves_wait:
+        while self._halves_wait:
             self._join()
 
     def _until_join(self) -> float | None:
@@ -237,10 +237,12 @@ class GroupCommit:
         submission.result.set_exception(told)
 
     def _join(self) -> None:
-        """Join what waits; the next join comes after a pause in which commits have the thread to themselves."""
+        """Join some of what waits; the next join comes after a pause in which commits have the thread to themselves."""
 
         def join() -> None:
-            self.counts.joined += self._store.join()
+            joined = self._store.join_some()
+            self.counts.joined += joined or 0
+            self._halves_wait = joined is not None
 
         self._halves_wait = False
         started = time.monotonic()

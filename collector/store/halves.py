@@ -1,22 +1,27 @@
-"""Writes request halves; a part that was sent twice is stored once."""
+"""Request halves as columns: the keys by which they find each other, and a body of everything else they know."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import fields
+from dataclasses import dataclass, fields, replace
 from operator import attrgetter
 
-import duckdb
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
-from collector.store.batch import HalfBatch
-from collector.store.sqlfiles import sql
+from collector.store.keys import Keys, text_keys
 from signals.spans import RequestHalf
 
+GATEWAY, ENGINE, LOG = 0, 1, 2
 _TEXT, _WHOLE, _REAL = pa.string(), pa.int64(), pa.float64()
 _INTEGERS = {"start_ns", "end_ns", "input_tokens", "cached_tokens", "output_tokens", "spec_draft_tokens",
              "spec_accepted_tokens", "attempts", "turn"}  # fmt: skip
-COLUMNS: tuple[str, ...] = tuple(field.name for field in fields(RequestHalf))
+_KEYED = ("key", "part", "alias")
+#: Halves that are read together, so that they stay in the processor's cache.
+_BLOCK = 256
+#: zstd's fastest level: the bodies are written once and seldom read.
+_CODEC = pa.Codec("zstd", compression_level=1)
 
 
 def _type(name: str) -> pa.DataType:
@@ -31,30 +36,183 @@ def _type(name: str) -> pa.DataType:
     return _TEXT
 
 
-_SCHEMA = pa.schema([(name, _type(name)) for name in COLUMNS])
+_TYPES = {field.name: _type(field.name) for field in fields(RequestHalf) if field.name != "side"}
+#: What a body may hold; `name` is what the sender calls the request, where nothing else names it.
+BODY_TYPES = {**{name: kind for name, kind in _TYPES.items() if name not in _KEYED}, "name": _TEXT}
 
 
-def halves_table(halves: Sequence[RequestHalf]) -> pa.Table:
-    """Return the halves as columns named like the fields of RequestHalf."""
-    if not halves:
-        return _SCHEMA.empty_table()
-    return pa.Table.from_arrays([_column(halves, field) for field in _SCHEMA], schema=_SCHEMA)
+@dataclass(frozen=True, slots=True, eq=False)
+class Halves:
+    """N halves in the order of `sequence`; a key of 0 means that the half has none.
+
+    `body` has N rows and those columns of BODY_TYPES that hold anything.
+    """
+
+    sequence: npt.NDArray[np.int64]
+    side: npt.NDArray[np.uint8]
+    key: Keys
+    part: Keys
+    match: Keys
+    trace: Keys
+    alias: Keys
+    start_ns: npt.NDArray[np.int64]
+    body: pa.Table
+
+    def __len__(self) -> int:
+        return len(self.sequence)
+
+    def take(self, rows: npt.NDArray[np.intp]) -> Halves:
+        """Return the halves at these places."""
+        return Halves(
+            self.sequence[rows], self.side[rows], self.key[rows], self.part[rows], self.match[rows], self.trace[rows],
+            self.alias[rows], self.start_ns[rows], self.body.take(pa.array(rows)),
+        )  # fmt: skip
+
+    def keep(self, mask: npt.NDArray[np.bool_]) -> Halves:
+        """Return the halves that the mask names."""
+        return self if mask.all() else self.take(np.flatnonzero(mask))
+
+    def numbered(self, first: int) -> Halves:
+        """Return the halves with sequences from `first` on."""
+        return replace(self, sequence=np.arange(first, first + len(self), dtype=np.int64))
+
+    def index(self) -> pa.Table:
+        """Return the rows of `stored.halves`, with 0 for no key."""
+        names = ("sequence", "side", "key", "part", "match", "trace", "alias", "start_ns")
+        return pa.table({name: pa.array(getattr(self, name)) for name in names})
 
 
-def _column(halves: Sequence[RequestHalf], field: pa.Field) -> pa.Array:
-    """Return one field of all halves: most fields are None on one side, or throughout."""
-    values = list(map(attrgetter(field.name), halves))
-    if values.count(None) == len(values):
-        return pa.nulls(len(values), field.type)
-    return pa.array(values, type=field.type)
+@dataclass(frozen=True, slots=True, eq=False)
+class Sides:
+    """Halves of the gateways, and halves of the engines with their log lines."""
+
+    gateways: Halves
+    engines: Halves
+
+    @property
+    def newest(self) -> int:
+        """Return the last sequence, -1 without a half."""
+        return max(int(side.sequence.max(initial=-1)) for side in (self.gateways, self.engines))
+
+    @property
+    def span(self) -> tuple[int, int]:
+        """Return the first and the last start."""
+        starts = np.concatenate([self.gateways.start_ns, self.engines.start_ns])
+        return int(starts.min()), int(starts.max())
+
+    def __len__(self) -> int:
+        return len(self.gateways) + len(self.engines)
 
 
-def add_halves(cursor: duckdb.DuckDBPyConnection, batches: Sequence[HalfBatch]) -> None:
-    """Insert the halves of all batches of a commit at once, inside the caller's transaction; a part counts once."""
-    halves = list({half.part: half for batch in batches for half in batch.halves}.values())
-    if not halves:
-        return
-    cursor.register("incoming_halves", halves_table(halves))
-    starts = [half.start_ns for half in halves]
-    cursor.execute(sql("collector.store", "halves_insert"), {"low": min(starts), "high": max(starts)})
-    cursor.unregister("incoming_halves")
+def joined_sides(parts: Sequence[Sides]) -> Sides:
+    """Return all halves in one, by side."""
+    return Sides(joined_halves([part.gateways for part in parts]), joined_halves([part.engines for part in parts]))
+
+
+def joined_halves(parts: Sequence[Halves]) -> Halves:
+    """Return all halves in one."""
+    parts = [part for part in parts if len(part)] or parts[:1]
+    if len(parts) == 1:
+        return parts[0]
+
+    return Halves(
+        np.concatenate([part.sequence for part in parts]),
+        np.concatenate([part.side for part in parts]),
+        np.concatenate([part.key for part in parts]),
+        np.concatenate([part.part for part in parts]),
+        np.concatenate([part.match for part in parts]),
+        np.concatenate([part.trace for part in parts]),
+        np.concatenate([part.alias for part in parts]),
+        np.concatenate([part.start_ns for part in parts]),
+        pa.concat_tables([part.body for part in parts], promote_options="default").combine_chunks(),
+    )
+
+
+def no_halves() -> Halves:
+    """Return halves without a row."""
+    empty = np.zeros(0, np.uint64)
+    whole = np.zeros(0, np.int64)
+    body = pa.table({"start_ns": pa.array([], _WHOLE)})
+    return Halves(whole, np.zeros(0, np.uint8), empty, empty, empty, empty, empty, whole, body)
+
+
+def halves_of(found: Sequence[RequestHalf]) -> Halves:
+    """Return halves of one side (engine and log are one) as columns, not yet numbered."""
+    if not found:
+        return no_halves()
+    columns = _columns(found)
+    rows = len(found)
+    gateway = found[0].side == "gateway"
+    keys = {name: text_keys(columns.get(name), rows) for name in ("key", "part", "match", "trace_id", "alias")}
+    if "match" not in columns and "request_id" not in columns:
+        columns["name"] = columns["key" if gateway else "part"]
+    elif _gaps(columns, "match") and _gaps(columns, "request_id"):
+        columns["name"] = _names(found, gateway)
+    side = np.zeros(rows, np.uint8) if gateway else np.array([1 + (half.side == "log") for half in found], np.uint8)
+    return Halves(
+        np.zeros(rows, np.int64),
+        side,
+        keys["key"] if gateway else np.zeros(rows, np.uint64),
+        keys["part"],
+        keys["match"],
+        keys["trace_id"],
+        keys["alias"],
+        columns["start_ns"].to_numpy(),
+        pa.table({name: column for name, column in columns.items() if name not in _KEYED}),
+    )
+
+
+def _gaps(columns: dict[str, pa.Array], name: str) -> bool:
+    """Return whether some rows have no such value."""
+    return name not in columns or columns[name].null_count > 0
+
+
+def _names(found: Sequence[RequestHalf], gateway: bool) -> pa.Array:
+    return pa.array(
+        [
+            None if half.match is not None or half.request_id is not None else half.key if gateway else half.part
+            for half in found
+        ],
+        _TEXT,
+    )
+
+
+def _columns(found: Sequence[RequestHalf]) -> dict[str, pa.Array]:
+    """Return the fields of all halves, those left out that no half has: most are empty on one side, or throughout.
+
+    Fields are read block by block, since a half that was just read is at hand: half the cost of field by field.
+    """
+    likely = [name for name in _TYPES if getattr(found[0], name) is not None]
+    unlikely = [name for name in _TYPES if name not in likely]
+    read, glance = attrgetter("side", *likely), attrgetter("side", *unlikely)
+    columns: list[list[object]] = [[] for _ in likely]
+    seen: set[tuple[object, ...]] = set()
+    for first in range(0, len(found), _BLOCK):
+        block = found[first : first + _BLOCK]
+        values = zip(*map(read, block), strict=True)
+        next(values)
+        for column, more in zip(columns, values, strict=True):
+            column += more
+        seen.update(map(glance, block))
+    arrays = {name: pa.array(column, _TYPES[name]) for name, column in zip(likely, columns, strict=True)}
+    for place, name in enumerate(unlikely, 1):
+        if any(values[place] is not None for values in seen):
+            arrays[name] = pa.array(list(map(attrgetter(name), found)), _TYPES[name])
+    return arrays
+
+
+def packed(body: pa.Table) -> bytes:
+    """Return a body as bytes: its length, then Arrow's stream format in zstd."""
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, body.schema) as writer:
+        writer.write_table(body.combine_chunks())
+    content = sink.getvalue()
+    squeezed: bytes = _CODEC.compress(content, asbytes=True)
+    return len(content).to_bytes(8, "little") + squeezed
+
+
+def unpacked(content: bytes) -> pa.Table:
+    """Return the body of such bytes."""
+    size = int.from_bytes(content[:8], "little")
+    with pa.ipc.open_stream(_CODEC.decompress(content[8:], decompressed_size=size)) as reader:
+        return reader.read_all()

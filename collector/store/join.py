@@ -2,110 +2,160 @@
 
 Touched is what new halves can change: their own requests, and those of the other side that share a response id or a
 trace. Their rows are rebuilt from all their halves and replace the old ones; latency bins take signed counts, so a
-request that is joined late is moved, never counted twice.
+request that is joined late is moved, never counted twice. Most halves come with their partners and touch nothing older.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
 
 import duckdb
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from collector.store.batch import Batch, ColumnBatch
-from collector.store.columns import sightings
+from collector.store.half_store import HalfStore, seeds_of
+from collector.store.halves import Sides, joined_sides, no_halves
+from collector.store.join_pairs import paired
+from collector.store.join_rows import Requests, request_rows
+from collector.store.join_sides import engine_side, gateway_side, touched
+from collector.store.keys import Keys
+from collector.store.latency_counts import LatencyCounts
+from collector.store.sampled import Sampled
 from collector.store.sqlfiles import sql
-from collector.store.transaction import take_back
-from signals.records import Scrape
+from collector.store.transaction import transaction
 
 PACKAGE = "collector.store"
 #: Two halves of one request happened within a day of each other, by either clock.
 REACH_NS = 86_400_000_000_000
-STEPS = (
-    "join_touched_gateways", "join_parts", "join_gateways", "join_gateways_merged", "join_members", "join_engines",
-    "join_engines_merged", "join_pairs", "join_clocks", "join_requests",
-    "join_replaced", "join_delete", "join_insert", "bins_counted", "bins_groups", "bins_places",
-    "bins_values", "bins_latency", "bins_instance",
-)  # fmt: skip
+#: Halves that one transaction joins, and requests whose model is looked for again in one: about half a second.
+SLICE = 65_536
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Old:
+    """Requests of earlier joins that are joined again because their model may be known now."""
+
+    keys: Keys
+    parts: Keys
 
 
 class Joiner:
-    """Knows how far the halves are joined and which models were sampled when."""
+    """Knows how far the halves are joined."""
 
-    def __init__(self, connection: duckdb.DuckDBPyConnection, tenant_from: str = "team_alias") -> None:
+    def __init__(self, connection: duckdb.DuckDBPyConnection, counts: LatencyCounts, tenant_from: str) -> None:
         self._connection = connection
+        self._counts = counts
         self._tenant_from = tenant_from
-        self._sampled: dict[tuple[str, str], tuple[int, int]] = {}
-        #: Whether an (instance, model) was sampled for the first time since the last join.
-        self._retouch = False
-        for instance, model, first, last in connection.execute(sql(PACKAGE, "join_sampled")).fetchall():
-            self._sampled[(instance, model)] = (first, last)
-        row = self._row("select value from stored.progress where name = $name", {"name": "joined_halves"})
-        self._done = int(str(row[0])) if row else 0
+        self.sampled = Sampled(connection.execute(sql(PACKAGE, "join_sampled")).fetchall())
+        rows = connection.execute("select value from stored.progress where name = 'joined_halves'").fetchall()
+        self._done = int(rows[0][0]) if rows else 0
+        self.halves = HalfStore(connection, self._done)
 
-    def observe(self, batches: Sequence[Batch]) -> None:
-        """Note which models were sampled by committed scrapes."""
-        for batch in batches:
-            if isinstance(batch, Scrape):
-                for found in batch.increments:
-                    if found.model is not None:
-                        key = (batch.target.instance, found.model)
-                        self._retouch |= key not in self._sampled
-                        first, last = self._sampled.get(key, (batch.time_ns, batch.time_ns))
-                        self._sampled[key] = (min(first, batch.time_ns), max(last, batch.time_ns))
-            elif isinstance(batch, ColumnBatch):
-                for instance, model, low, high in sightings(batch):
-                    self._retouch |= (instance, model) not in self._sampled
-                    first, last = self._sampled.get((instance, model), (low, high))
-                    self._sampled[(instance, model)] = (min(first, low), max(last, high))
-
-    def join(self) -> int:
-        """Join every half that was committed since the last call; return the number of requests written.
+    def join_some(self) -> int | None:
+        """Join the next halves in one transaction; return the number of requests written, None when none waits.
 
         A model that is sampled for the first time also names the requests that came before its first scrape.
         """
-        window = self._row(sql(PACKAGE, "join_window"), {"after": self._done, "retouch": self._retouch})
-        if window is None or window[0] is None:
-            self._retouch = False
-            return 0
-        low, high, newest = (int(str(value)) for value in window)
-        values: dict[str, object] = {
-            "after": self._done,
-            "retouch": self._retouch,
-            "low": low - REACH_NS,
-            "high": high + REACH_NS,
-            "tenant_from": self._tenant_from,
-        }
-        self._connection.register("sampled", self._sampled_table())
-        self._connection.execute("begin")
-        try:
-            for step in STEPS:
-                statement = sql(PACKAGE, step)
-                self._connection.execute(statement, {k: v for k, v in values.items() if f"${k}" in statement})
-            self._connection.execute(sql(PACKAGE, "progress_set"), {"name": "joined_halves", "value": newest})
-            row = self._row("select count(*) from joined_requests", {})
-            self._connection.execute("commit")
-        except BaseException:
-            take_back(self._connection)
-            raise
-        finally:
-            self._connection.unregister("sampled")
+        if self.sampled.news:
+            written = self._name_again()
+            self.sampled.news = False
+            return written
+        fresh = self.halves.waiting(self._done, SLICE)
+        if fresh is None:
+            return None
+        newest = fresh.newest
+        written = self._transaction(fresh, _Old(_none(), _none()), newest, *fresh.span)
         self._done = newest
-        self._retouch = False
-        return int(str(row[0])) if row else 0
+        return written
 
-    def _row(self, statement: str, values: dict[str, object]) -> tuple[object, ...] | None:
-        """Return the only row; everything is fetched, since an open result blocks the connection."""
-        rows: list[tuple[object, ...]] = self._connection.execute(statement, values).fetchall()
-        return rows[0] if rows else None
+    def _name_again(self) -> int:
+        """Join the requests again that have no model."""
+        found = self._connection.sql(sql(PACKAGE, "join_nameless")).to_arrow_table().combine_chunks()
+        written = 0
+        for first in range(0, len(found), SLICE):
+            piece = found.slice(first, SLICE)
+            old = _Old(_keys(piece["gateway_key"]), _keys(piece["engine_part"]))
+            low, high = pc.min_max(piece["start_ns"]).as_py().values()
+            written += self._transaction(Sides(no_halves(), no_halves()), old, self._done, low, high)
+        return written
 
-    def _sampled_table(self) -> pa.Table:
-        items = list(self._sampled.items())
-        return pa.table(
-            {
-                "instance": pa.array([key[0] for key, _ in items], type=pa.string()),
-                "model": pa.array([key[1] for key, _ in items], type=pa.string()),
-                "first_ns": pa.array([span[0] for _, span in items], type=pa.int64()),
-                "last_ns": pa.array([span[1] for _, span in items], type=pa.int64()),
-            }
-        )
+    def _transaction(self, fresh: Sides, old: _Old, newest: int, low: int, high: int) -> int:
+        """Join fresh halves, or old requests again, that begin between two times in nanoseconds."""
+        try:
+            with transaction(self._connection):
+                written = self._join(fresh, old, low - REACH_NS, high + REACH_NS)
+                self._connection.execute(sql(PACKAGE, "progress_set"), {"name": "joined_halves", "value": newest})
+        except BaseException:
+            with suppress(duckdb.Error):
+                self._counts.reread()
+            raise
+        return written
+
+    def _join(self, fresh: Sides, old: _Old, low: int, high: int) -> int:
+        seeds = seeds_of(fresh)
+        seeds["key"], seeds["part"] = np.union1d(seeds["key"], old.keys), old.parts
+        related = self.halves.related(self._done, low, high, seeds)
+        halves = joined_sides([fresh, related]) if len(related) else fresh
+        found = touched(halves, fresh, old.keys, old.parts)
+        gateways = gateway_side(self._connection, found.gateways, found.request)
+        aliases = dict(self._connection.execute(sql(PACKAGE, "join_aliases")).fetchall())
+        engines, parts = engine_side(self._connection, found.engines, found.wanted, aliases)
+        about = {row[0]: row[1:] for row in self._connection.execute(sql(PACKAGE, "join_instances")).fetchall()}
+        pairs = paired(gateways, engines)
+        requests = request_rows(gateways, engines, pairs, self.sampled, self._tenant_from, about)
+        replaced = None
+        if len(related):
+            keys = np.concatenate([gateways.key, found.claimed])
+            replaced = self._replaced(keys, parts, {"low": low, "high": high})
+        self._write(requests, replaced)
+        return len(requests.table)
+
+    def _replaced(self, keys: Keys, parts: Keys, span: dict[str, int]) -> pa.Table:
+        """Remove the rows that the new ones replace, and return them."""
+        self._connection.register("replaced_keys", pa.table({"value": pa.array(keys)}))
+        self._connection.register("replaced_parts", pa.table({"value": pa.array(parts)}))
+        replaced = self._connection.sql(sql(PACKAGE, "join_replaced"), params=span).to_arrow_table()
+        if len(replaced):
+            self._connection.execute(sql(PACKAGE, "join_delete"), span)
+        self._connection.unregister("replaced_keys")
+        self._connection.unregister("replaced_parts")
+        return replaced
+
+    def _write(self, found: Requests, replaced: pa.Table | None) -> None:
+        if len(found.clock_faults):
+            self._connection.register("clock_faults", found.clock_faults)
+            self._connection.execute(sql(PACKAGE, "join_clocks"))
+            self._connection.unregister("clock_faults")
+        if len(found.table):
+            self._connection.register("joined_requests", found.table)
+            columns = ", ".join(f'"{name}"' for name in found.table.column_names)
+            self._connection.execute(
+                f"insert into stored.requests ({columns}) select {columns} from joined_requests"  # noqa: S608  # own names only
+            )
+            self._connection.unregister("joined_requests")
+        if len(found.table) or replaced is not None:
+            self._counts.count(with_tpot(found.table), replaced)
+
+
+def with_tpot(table: pa.Table) -> pa.Table:
+    """Return the requests with their time per output token, which the store computes."""
+    if not {"output_tokens", "e2e_seconds", "ttft_seconds"} <= set(table.column_names):
+        return table
+    e2e, ttft, tokens = (
+        table[name].to_numpy().astype(np.float64) for name in ("e2e_seconds", "ttft_seconds", "output_tokens")
+    )
+    with np.errstate(divide="ignore", invalid="ignore"):
+        tpot: npt.NDArray[np.float64] = np.where(tokens > 1, (e2e - ttft) / (tokens - 1), np.nan)
+    return table.append_column("tpot_seconds", pa.array(tpot))
+
+
+def _none() -> Keys:
+    return np.zeros(0, np.uint64)
+
+
+def _keys(column: pa.ChunkedArray) -> Keys:
+    found: Keys = column.drop_null().to_numpy()
+    return found

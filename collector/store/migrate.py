@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.resources import files
 
 import duckdb
 
+from collector.store.wide_halves import move_wide_halves
 from signals.errors import StoreError
+
+#: What a migration does beyond its statements, in the same transaction.
+_MOVES: dict[int, Callable[[duckdb.DuckDBPyConnection], None]] = {4: move_wide_halves}
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +56,8 @@ def require_newest(connection: duckdb.DuckDBPyConnection, place: object) -> None
         raise StoreError(f"{place} has schema {version}, this sloscope knows {newest}: use a newer sloscope")
 
 
-def migrate(connection: duckdb.DuckDBPyConnection) -> list[str]:
-    """Apply what is missing, each migration in its own transaction; return their names."""
+def migrate(connection: duckdb.DuckDBPyConnection, until: int | None = None) -> list[str]:
+    """Apply what is missing (up to the number `until`), each in its own transaction; return their names."""
     current = schema_version(connection)
     known = migrations()
     if current > known[-1].number:
@@ -61,11 +66,13 @@ def migrate(connection: duckdb.DuckDBPyConnection) -> list[str]:
         )
     applied = []
     for migration in known:
-        if migration.number <= current:
+        if migration.number <= current or migration.number > (until or migration.number):
             continue
         connection.execute("begin")
         try:
             connection.execute(migration.statements)
+            if migration.number in _MOVES:
+                _MOVES[migration.number](connection)
             if migration.number == 1:
                 connection.execute(
                     "create table stored.migrations (number INTEGER not null, name VARCHAR not null, "

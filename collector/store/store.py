@@ -22,9 +22,9 @@ import pyarrow as pa
 from collector.store.archive import archive_days
 from collector.store.batch import Batch, ColumnBatch, HalfBatch, TableBatch
 from collector.store.columns import KnownLives, column_tables
-from collector.store.halves import add_halves
 from collector.store.instances import Lives, one_row_each
 from collector.store.join import Joiner
+from collector.store.latency_counts import LatencyCounts
 from collector.store.ledger import ledger_table, read_ledger, tidy_ledger
 from collector.store.migrate import migrate, migrations, schema_version
 from collector.store.open import STORAGE_VERSION, confine, open_writable
@@ -61,7 +61,8 @@ class Store:
         self._edges = EdgeSets(_edge_sets(connection))
         self._lives = _lives(connection)
         self._seen = KnownLives()
-        self._joiner = Joiner(connection)
+        self._counts = LatencyCounts(connection)
+        self._joiner = Joiner(connection, self._counts, "team_alias")
         self._given_up = False
 
     @classmethod
@@ -129,9 +130,9 @@ class Store:
                 self._insert(table, found)
             for table, incoming in ready.columns.items():
                 self._insert_arrow(table, incoming)
-            add_halves(cursor, ready.halves)
+            halves = self._joiner.halves.add(ready.halves)
             for table_batch in ready.tables:
-                import_table(cursor, table_batch)
+                import_table(cursor, table_batch, self._counts)
             if ready.lives:
                 self._merge_lives(ready.lives)
             cursor.execute("commit")
@@ -142,7 +143,9 @@ class Store:
             self._rollback()
             raise
         self._ledger.add(identities)
-        self._joiner.observe(batches)
+        self._joiner.sampled.observe(batches)
+        if halves is not None:
+            self._joiner.halves.hold(halves)
 
     def _prepared(self, batches: Sequence[Batch], identities: set[Identity]) -> _Ready:
         """Sort the batches by how they are written, and turn scrapes into rows and columns."""
@@ -190,6 +193,7 @@ class Store:
         """Forget what a failed commit would have made true."""
         self._edges = EdgeSets(_edge_sets(self._connection))
         self._lives = _lives(self._connection)
+        self._counts.reread()
         self._seen.clear()
 
     def _unknown_rows(self, batch: ColumnBatch, identities: set[Identity]) -> ColumnBatch | None:
@@ -244,9 +248,13 @@ class Store:
             self._insert("quality", [_quality(datetime.now(UTC), source, kind, count, example)])
 
     def join(self) -> int:
-        """Join what is pending into requests, in its own transaction; return the number of requests written."""
+        """Join all that is pending into requests; return the number of requests written."""
+        return sum(iter(self.join_some, None))
+
+    def join_some(self) -> int | None:
+        """Join a part of what is pending, in one transaction; return the requests written, None when nothing was."""
         with self._writing("requests could not be joined"):
-            return self._joiner.join()
+            return self._joiner.join_some()
 
     def reader(self) -> DuckReader:
         """Return a Reader over the public views."""

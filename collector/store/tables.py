@@ -5,6 +5,7 @@ from __future__ import annotations
 import duckdb
 
 from collector.store.batch import TableBatch
+from collector.store.latency_counts import LatencyCounts
 from collector.store.sqlfiles import sql
 from signals.errors import InputError, nearest
 from signals.views import VIEWS
@@ -31,7 +32,7 @@ def check_columns(view: str, columns: list[str], where: str) -> None:
         raise InputError(f"{where}: requests needs a column status or e2e_seconds", missing=["status"])
 
 
-def import_table(cursor: duckdb.DuckDBPyConnection, batch: TableBatch) -> None:
+def import_table(cursor: duckdb.DuckDBPyConnection, batch: TableBatch, counts: LatencyCounts) -> None:
     """Insert the rows inside the caller's transaction."""
     check_columns(batch.view, batch.table.column_names, batch.view)
     cursor.register("incoming_table", batch.table)
@@ -44,16 +45,8 @@ def import_table(cursor: duckdb.DuckDBPyConnection, batch: TableBatch) -> None:
         if batch.view in _STATEMENTS:
             cursor.execute(sql("collector.store", _STATEMENTS[batch.view]))
             if batch.view == "requests":
-                for step in (
-                    "join_insert",
-                    "import_count",
-                    "bins_groups",
-                    "bins_places",
-                    "bins_values",
-                    "bins_latency",
-                    "bins_instance",
-                ):
-                    cursor.execute(sql("collector.store", step))
+                cursor.execute(sql("collector.store", "import_insert"))
+                counts.count(cursor.sql(sql("collector.store", "import_count")).to_arrow_table())
         else:
             for name, value in _DEFAULTS.get(batch.view, {}).items():
                 cursor.execute(f"update incoming_rows set {name} = $value where {name} is null", {"value": value})  # noqa: S608

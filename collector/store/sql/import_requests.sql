@@ -1,5 +1,5 @@
 -- Adds imported requests: derives what follows from other columns, leaves the rest as it came.
-create or replace temp table joined_requests as
+create or replace temp table imported_requests as
 select
     cast(null as ubigint) as gateway_key,
     cast(null as ubigint) as engine_part,

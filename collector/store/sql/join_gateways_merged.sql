@@ -1,13 +1,12 @@
--- Merges the parts of each touched gateway request that has several into one row.
-insert into joining_gateways by name
+-- Merges the parts of each gateway request that came in several into one row.
 select
-    t.gateway_key,
+    h.gateway_key,
     min(start_ns) as start_ns,
     max(end_ns) as end_ns,
     any_value(trace_id) as trace_id,
     max(match) as match,
     max(request_id) as request_id,
-    max_by(name, h.key = t.gateway_key) as name,
+    max_by(name, owns) as name,
     max(model) as model,
     max_by(requested_model, (model is not null, start_ns)) as requested_model,
     max(tenant) as tenant,
@@ -17,8 +16,8 @@ select
     max(region) as region,
     cast(
         nullif(greatest(
-            sum(coalesce(attempts, 0)) filter (where h.key is distinct from md5_number_lower(match)),
-            max(attempts) filter (where h.key = md5_number_lower(match))  -- a log line, which counts them itself
+            sum(coalesce(attempts, 0)) filter (where not is_line),
+            max(attempts) filter (where is_line)  -- a log line, which counts them itself
         ), 0) as integer
     ) as attempts,
     max(input_tokens) as input_tokens,
@@ -37,7 +36,5 @@ select
     max(temperature) as temperature,
     max(session) as session,
     max(turn) as turn
-from touched_parts as t
-join stored.halves as h on h.half_sequence = t.half_sequence
-where t.merged
-group by t.gateway_key
+from joining_parts as h
+group by h.gateway_key

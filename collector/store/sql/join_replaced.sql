@@ -1,10 +1,11 @@
--- Keeps the request rows that the new ones replace, so that their counts can be taken back.
-create or replace temp table replaced_requests as
-select r.*
-from stored.requests as r
+-- Returns the request rows that new ones replace, as their latencies were counted.
+select
+    model, model_version, tenant, length_bucket, region, adapter, instance, ts, first_token_at, finished_at,
+    ttft_seconds, tpot_seconds, e2e_seconds, queue_seconds, prefill_seconds
+from stored.requests
 where
-    r.ts between make_timestamptz($low // 1000) and make_timestamptz($high // 1000)
+    ts between make_timestamptz($low // 1000) and make_timestamptz($high // 1000)
     and (
-        r.gateway_key in (select gateway_key from touched_gateways)
-        or r.engine_part in (select engine_part from joining_engines)
+        gateway_key in (select value from replaced_keys)
+        or engine_part in (select value from replaced_parts)
     )

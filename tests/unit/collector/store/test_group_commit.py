@@ -38,7 +38,9 @@ class FakeStore:
         self.known.update(identities)
         return stored
 
-    def join(self) -> int:
+    def join_some(self) -> int | None:
+        if self.joined.is_set():
+            return None
         self.joins += 1
         self.joined.set()
         return 1

@@ -320,35 +320,6 @@ def test_a_file_called_like_the_schema_is_refused_with_the_reason(tmp_path: Path
         Store.open(tmp_path / "stored.duckdb")
 
 
-def test_an_older_schema_is_named_and_upgraded_only_on_request(tmp_path: Path) -> None:
-    path = tmp_path / "x.duckdb"
-    Store.open(path).close()
-    with duckdb.connect(str(path)) as connection:
-        connection.execute("delete from stored.migrations where number > 1")
-        for view in (
-            "ttft_p99",
-            "goodput",
-            "cache_hit",
-            "acceptance",
-            "aborted",
-            "coverage",
-            "data_quality",
-            "token_reconciliation",
-            "cost_per_mtoken",
-        ):
-            connection.execute(f"drop view {view}")
-        views = connection.execute("select view_name from duckdb_views() where not internal").fetchall()
-        for (view,) in views:
-            connection.execute(f"drop view {view}")
-        connection.execute(
-            "drop macro length_bucket; drop macro latency_bin; drop macro bin_value; drop macro bin_quantile"
-        )
-    with pytest.raises(StoreError, match="sloscope migrate"):
-        Store.open(path)
-    with Store.open(path, upgrade=True) as store:
-        assert ask(store, "select count(*) from ttft_p99") == [(0,)]
-
-
 def test_a_newer_schema_asks_for_a_newer_program(tmp_path: Path) -> None:
     path = tmp_path / "x.duckdb"
     Store.open(path).close()

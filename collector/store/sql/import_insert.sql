@@ -1,4 +1,4 @@
--- Adds the joined requests; what follows from other columns is not stored.
+-- Adds the imported requests; what follows from other columns is not stored.
 insert into stored.requests by name
 select
     * exclude (first_token_at, finished_at, tpot_seconds),
@@ -15,4 +15,4 @@ select
             case when output_tokens > 1 then (e2e_seconds - ttft_seconds) / (output_tokens - 1) end
         then tpot_seconds
     end as told_tpot_seconds
-from joined_requests
+from imported_requests
