@@ -64,20 +64,22 @@ def safe_capacity(capacity: Capacity) -> float:
 def headroom(state: PoolState, now: datetime) -> float:
     """Return the normal score of the demand quantile to serve, as the error budget has taught it so far.
 
-    It begins where the budget that is left puts it. Then every hour in which the budget burns faster than allowed
-    raises it, every calmer one lowers it: what is spent over weeks is the budget, no more and no less.
+    It begins where the budget that is left and the cold start put it. Then every hour in which the budget burns faster
+    than allowed raises it, every calmer one lowers it: what is spent over weeks is the budget, no more and no less.
     """
     settings, memory = state.settings, state.memory
     if not known(memory.score) or memory.scored_at is None:
-        return normal_score(_first_quantile(state))
+        first = normal_score(_first_quantile(state)) + settings.score_per_second * state.cold_start.p95
+        return min(first, settings.scores[1])
     hours = min(max((now - memory.scored_at).total_seconds(), 0.0) / 3600, 1.0)
     if not known(state.burn_rate):
         return memory.score
     left = state.budget_remaining
     allowed = min(1.0, settings.reserve_ratio + max(left, 0.0)) if known(left) else 1.0
-    burn = min(state.burn_rate, settings.burn_most)
+    over = min(state.burn_rate, settings.burn_most) - allowed
+    gain = settings.steering_per_hour * min(1.0, settings.steady_seconds / max(state.cold_start.p95, 1.0))
     low, high = settings.scores
-    return min(max(memory.score + settings.steering_per_hour * hours * (burn - allowed), low), high)
+    return min(max(memory.score + gain * hours * over, low), high)
 
 
 def _first_quantile(state: PoolState) -> float:

@@ -15,12 +15,16 @@ class Settings:
     #: Share of the expected instances that must report before anything may shrink; the rest is taken to be as loaded.
     reporting_ratio: float = 0.98
     #: Demand quantile to begin with, by the share of the error budget that is left (-1 = spent twice); between, linear.
-    quantiles: tuple[tuple[float, float], ...] = ((-1.0, 0.999), (0.0, 0.99), (0.3, 0.98), (1.0, 0.95))
-    #: The same where no budget is known: two standard deviations.
-    quantile_unknown: float = 0.977
-    #: From there on the budget steers: per hour at burn rate 1 above what is allowed, the normal score of the quantile
-    #: rises by this much (and falls by it per hour in which nothing burns).
+    quantiles: tuple[tuple[float, float], ...] = ((-1.0, 0.999), (0.0, 0.99), (0.3, 0.98), (1.0, 0.945))
+    #: The same where no budget is known.
+    quantile_unknown: float = 0.945
+    #: Added to that quantile's normal score per second of cold start: a longer start makes a longer miss.
+    score_per_second: float = 0.0015
+    #: From there on the budget steers: per hour at burn rate 1 above what is allowed, the score rises by this much (and
+    #: falls by it per hour in which nothing burns); less for cold starts beyond `steady_seconds`, as misses are rarer
+    #: and larger then.
     steering_per_hour: float = 0.015
+    steady_seconds: float = 180.0
     #: Burn rate beyond which an hour teaches no more: an outage that no head-room would have covered is one event.
     burn_most: float = 30.0
     #: Bounds of the steered score: below the median noise decides, P99.9 is the last quantile that is learned.
