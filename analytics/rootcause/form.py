@@ -115,8 +115,11 @@ def ramp(value: float | None, low: float, high: float) -> float | None:
 
 
 def hint(value: float | None) -> float | None:
-    """Keep a sign that speaks for a cause and forget its absence: for signs that a cause may, but need not, leave."""
-    return None if value is None or value < SPEAKS_AGAINST else value
+    """Count a sign that speaks for a cause and forget a faint or absent one: a cause may leave it, but need not.
+
+    A sign never counts in part, or a faint one would weaken a cause that none leaves as strong as it is.
+    """
+    return None if value is None or value < SPEAKS_FOR else 1.0
 
 
 def rose(shift: Shift | None, low: float, high: float) -> float | None:

@@ -29,7 +29,7 @@ def weigh(scene: Scene) -> Finding:
         Clause("queue_depth", ramp(seats.queue.peak, 1, 5), 1, peaked(seats.queue, "requests wait"), gate=True),
         Clause(
             "kv_usage_ratio",
-            ramp(seats.kv.peak, 0.92, 0.75),
+            ramp(seats.kv_usual, 0.92, 0.75),
             2,
             peaked(seats.kv, "KV memory has room while they wait: it is innocent"),
             gate=True,
@@ -38,7 +38,7 @@ def weigh(scene: Scene) -> Finding:
         Clause("running", _blocked(scene, seats), 2, _running(scene, seats)),
         Clause("preemptions", None if thrown is None else ramp(thrown.during, 0.5, 0.0), 0.5, told(thrown, "none")),
         Clause("requests", _unforced(scene), 2.5, _trigger(scene)),
-        Clause("kv_usage_ratio", ramp(seats.kv.peak, 0.75, 0.5), 1),
+        Clause("kv_usage_ratio", ramp(seats.kv_usual, 0.75, 0.5), 1),
     ]
     return judge(_segment(scene, seats), clauses)
 

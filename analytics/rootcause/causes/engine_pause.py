@@ -45,7 +45,6 @@ def weigh(scene: Scene) -> Finding:
     gap = told(silence.gap, "longest silence between tokens, seconds") if silence else None
     clauses = [
         Clause("first_token_at", stood, 2, gap or told(still, "scrapes without a step though requests run"), gate=True),
-        Clause("first_token_at", stood, 2),
         Clause("tpot_seconds", hint(jerky), 1, told(uneven, "only requests that were decoding just then suffer")),
         Clause("gc seconds", hint(rose(collected, 1.3, 2.5)), 1, told(collected, "time in collections or stalls")),
         Clause("instance", ramp(scene.fit(segment), 0.3, 0.8), 1.5, gate=True),

@@ -29,7 +29,7 @@ def weigh(scene: Scene) -> Finding:
         Clause("kv_usage_ratio", ramp(full.peak, 0.85, 0.95), 1, peaked(full, "KV memory is full"), gate=True),
         Clause(
             "preemptions",
-            max(_thrown(scene, thrown, where), _refused(scene, seats)),
+            max(_thrown(scene, thrown, where) or 0.0, _refused(scene, seats)),
             3,
             peaked(thrown, "running requests were preempted"),
             gate=True,

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from math import inf, log
+
 from analytics.rootcause.facts.backlog import backlog_of
-from analytics.rootcause.facts.demand import brought_by, surprise
+from analytics.rootcause.facts.demand import brought_by, input_length, surprise
 from analytics.rootcause.facts.seats import Seats, fullest
 from analytics.rootcause.facts.service import prefill_pace
 from analytics.rootcause.form import Cause, Clause, Finding, judge, peaked, ramp, rose, steady, told
@@ -11,6 +13,8 @@ from analytics.rootcause.scene import Scene
 
 #: Taken off where the rise is over and its backlog stands before free memory: then what admits is the limit.
 PAST = 0.7
+#: What is left of the cause where the tokens grew by longer prompts and hardly by more of them.
+LEAST = 0.3
 
 
 def weigh(scene: Scene) -> Finding:
@@ -27,6 +31,7 @@ def weigh(scene: Scene) -> Finding:
             told(backlog.arrivals, "arrivals while the queue stands") if backlog is not None else None,
             gate=True,
         ),
+        Clause("input_tokens", max(LEAST, ramp(_by_number(scene), 0.15, 0.4) or 0.0), gate=True),
         Clause("queue_seconds", scene.stage_share("queue"), 2),
         Clause("prefill_seconds", steady(pace, 1.3, 2.0), 1, told(pace, "engines compute a token as fast as before")),
         Clause("instance", ramp(_everywhere(scene), 0.3, 0.7), 1.5),
@@ -44,9 +49,17 @@ def weigh(scene: Scene) -> Finding:
     return judge(segment, clauses)
 
 
+def _by_number(scene: Scene) -> float:
+    """Return which part of the growth of input tokens per second (in logarithms) is more requests, not longer ones."""
+    arrivals, length = scene.arrivals, input_length(scene)
+    if arrivals is None or length is None or arrivals.ratio <= 1 or not 1.3 < length.ratio < inf:
+        return 1.0
+    return log(arrivals.ratio) / (log(arrivals.ratio) + log(length.ratio))
+
+
 def _room(seats: Seats | None) -> bool:
     """Say whether KV memory had room while requests waited."""
-    return seats is not None and seats.kv is not None and seats.kv.peak < 0.75
+    return seats is not None and seats.kv_usual is not None and seats.kv_usual < 0.75
 
 
 def _everywhere(scene: Scene) -> float:

@@ -13,12 +13,14 @@ from analytics.rootcause.shift import Shift
 WAITING = 0.1
 #: KV memory counts as full from here on: the rest is kept back or too small for the next request.
 FULL = 0.9
+#: What held in most of the waiting: a window drawn too wide has moments of another kind at its ends.
+USUAL = 0.8
 
 
 @dataclass(frozen=True, slots=True)
 class Seats:
     """Gauges of the fullest instance: `pinned`, `idle`, `filled` = shares of waiting steps at the `cap`, below half of
-    it, and with KV memory full."""
+    it, and with KV memory full; `kv_usual` = KV usage that most of them do not exceed."""
 
     instance: str
     queue: Shift
@@ -29,6 +31,7 @@ class Seats:
     cap_before: float | None
     idle: float | None
     filled: float | None
+    kv_usual: float | None
 
 
 def fullest(scene: Scene) -> Seats | None:
@@ -46,22 +49,24 @@ def fullest(scene: Scene) -> Seats | None:
     waiting = (depth > WAITING * max(queues[instance].peak, 0.0)) & panel.during
     low, high = panel.values["running_low"][row], panel.values["running_peak"][row]
     mean = panel.values["running"][row]
-    cap = pinned = cap_before = idle = filled = None
+    cap = pinned = cap_before = idle = filled = usual = None
     usage = panel.values["kv_peak"][row][waiting]
     if np.isfinite(usage).any():
-        filled = float(np.nanmean(usage >= FULL))
+        filled, usual = float(np.nanmean(usage >= FULL)), float(np.nanquantile(usage, USUAL))
     if waiting.any() and np.isfinite(high[waiting]).any():
-        cap = float(np.nanmax(high[waiting]))
+        cap = float(np.nanquantile(high[waiting], USUAL))
         # A page between the end of one request and the admission of the next shows a seat that is not free.
         pinned = float(np.nanmean(mean[waiting] >= 0.9 * cap))
         idle = float(np.nanmean(low[waiting] <= 0.5 * cap))
     if np.isfinite(high[panel.before]).any():
         cap_before = float(np.nanmax(high[panel.before]))
+    if usual is None and kv is not None:
+        usual = kv.peak
     queue = queues[instance]
     if queue_peak is not None:
         queue = Shift("queue_depth", queue.before, queue.during, queue.spread, queue.low, queue_peak.peak)
     return Seats(
-        instance, queue, running, _with_peak(scene, instance, kv, waiting), cap, pinned, cap_before, idle, filled
+        instance, queue, running, _with_peak(scene, instance, kv, waiting), cap, pinned, cap_before, idle, filled, usual
     )
 
 
