@@ -1,5 +1,7 @@
 """Kills a real collector again and again while senders write; counts what was lost, doubled or damaged.
 
+A batch is a scrape and then the span of a request; it is acknowledged when both are, and stored when both are there.
+
 Run as `python -m benchmarks.ingest.kills ROUNDS FOLDER`; prints one JSON object.
 """
 
@@ -16,6 +18,7 @@ from pathlib import Path
 
 import duckdb
 import httpx
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
 from agent.encode import Encoder, seal
 from benchmarks.ingest.server import Server
@@ -73,7 +76,7 @@ def run(rounds: int, folder: Path) -> dict[str, int]:
 
 
 def _round(server: Server, tally: Tally, number: int, clock: random.Random) -> None:
-    stop = threading.Event()
+    stop, begun = threading.Event(), threading.Event()
     open_: dict[int, int | None] = dict.fromkeys(range(SENDERS))
 
     def send(place: int) -> None:
@@ -83,18 +86,19 @@ def _round(server: Server, tally: Tally, number: int, clock: random.Random) -> N
                 if stop.is_set():
                     return
                 sequence = (number * 100_000 + step) * SENDERS + place
-                body = seal([encoder.scrape(busy(sequence, f"engine-{place}"))])
                 open_[place] = sequence
                 try:
-                    if client.post("/v1/metrics", content=body, headers=HEADERS).status_code == 200:
+                    if _sent(client, encoder, sequence):
                         tally.acked.add(sequence)
                         open_[place] = None
+                        begun.set()
                 except httpx.HTTPError:
                     return
 
     threads = [threading.Thread(target=send, args=(place,)) for place in range(SENDERS)]
     for thread in threads:
         thread.start()
+    begun.wait(10)  # on a busy machine the first connection alone may take longer than the round
     time.sleep(clock.uniform(0.05, MAX_SECONDS))
     server.kill()
     stop.set()
@@ -105,15 +109,37 @@ def _round(server: Server, tally: Tally, number: int, clock: random.Random) -> N
     tally.in_flight += bool(unsure)
 
 
+def _sent(client: httpx.Client, encoder: Encoder, sequence: int) -> bool:
+    """Send one batch; return whether the collector acknowledged both of its parts."""
+    body = seal([encoder.scrape(busy(sequence, f"engine-{sequence % SENDERS}"))])
+    answers = [
+        client.post(place, content=content, headers=HEADERS)
+        for place, content in (("/v1/metrics", body), ("/v1/traces", _span(sequence)))
+    ]
+    return all(answer.status_code == 200 for answer in answers)
+
+
+def _span(sequence: int) -> bytes:
+    """Return the engine's span of the request of this number."""
+    message = ExportTraceServiceRequest()
+    resource = message.resource_spans.add()
+    resource.resource.attributes.add(key="service.instance.id").value.string_value = f"engine-{sequence % SENDERS}"
+    name = (sequence + 1).to_bytes(8, "big")
+    span = resource.scope_spans.add().spans.add(name="llm_request", trace_id=name * 2, span_id=name)
+    span.start_time_unix_nano = busy(sequence).time_ns
+    span.end_time_unix_nano = span.start_time_unix_nano + 3_000_000_000
+    for key, value in (("time_to_first_token", 0.4), ("e2e", 2.9)):
+        span.attributes.add(key=f"gen_ai.latency.{key}").value.double_value = value
+    return message.SerializeToString()
+
+
 def _send_again(url: str, tally: Tally) -> None:
     """Do what an agent does: send again what was not acknowledged; note what the store knew already."""
     encoder = Encoder()
     with httpx.Client(base_url=url, timeout=30) as client:
         for sequence in sorted(tally.unsure):
             before = _repeated(client)
-            body = seal([encoder.scrape(busy(sequence, f"engine-{sequence % SENDERS}"))])
-            answer = client.post("/v1/metrics", content=body, headers=HEADERS)
-            assert answer.status_code == 200, answer.text
+            assert _sent(client, encoder, sequence), f"batch {sequence} was refused"
             tally.committed_unacked += _repeated(client) > before
             tally.acked.add(sequence)
     tally.unsure.clear()
@@ -126,14 +152,22 @@ def _repeated(client: httpx.Client) -> float:
 
 
 def _stored(path: Path) -> Counter[int]:
-    """Return how often each sequence is stored, by its row's time."""
+    """Return how often each batch is stored, by the times of its scrape and of its request; 0 where one is missing."""
     try:
         with Store.open(path) as store, store.cursor() as cursor:
-            rows = cursor.execute("select cast(epoch_us(ts) as bigint) from engine_samples").fetchall()
+            store.join()
+            found = [
+                Counter((row[0] - busy(0).time_ns // 1000) // 2_000_000 for row in cursor.execute(query).fetchall())
+                for query in (
+                    "select cast(epoch_us(ts) as bigint) from engine_samples",
+                    "select cast(epoch_us(ts) as bigint) from requests",
+                )
+            ]
     except (StoreError, duckdb.Error):
         return Counter()
-    first = busy(0).time_ns // 1000
-    return Counter((row[0] - first) // 2_000_000 for row in rows)
+    scrapes, requests = found
+    both = scrapes.keys() & requests.keys()
+    return Counter({sequence: max(scrapes[sequence], requests[sequence]) for sequence in both})
 
 
 if __name__ == "__main__":
