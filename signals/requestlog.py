@@ -17,6 +17,8 @@ from signals.spans import RequestHalf
 
 #: Texts by which halves find each other: one that may not be kept stays as a digest.
 IDS = frozenset({"key", "part", "match", "alias"})
+#: Unix nanoseconds that 64 bits hold: the year 2262.
+LAST_NS = 1 << 63
 _TEXT = tuple(sorted(TEXT - {"side"}))
 _texts = attrgetter(*_TEXT)
 
@@ -35,12 +37,18 @@ class LogReader:
     exempt: frozenset[str] = frozenset()
 
     def half(self, record: object) -> RequestHalf | None:
-        """Return the half of one parsed line, or None when it tells of no request."""
+        """Return the half of one parsed line, or None when it tells of no request that can be read."""
         if not isinstance(record, Mapping):
             return None
-        found = registry.log_half(record) if self.engine is None else registry.get(self.engine).line(record)
-        if found is None:
+        line = registry.log_half if self.engine is None else registry.get(self.engine).line
+        try:
+            found = line(record)
+        except (ValueError, TypeError, LookupError, ArithmeticError, RecursionError):
             return None
+        if found is None or not 0 < found.start_ns < LAST_NS:
+            return None
+        if found.end_ns is not None and not 0 < found.end_ns < LAST_NS:
+            found = replace(found, end_ns=None)
         if found.side != "gateway" and (found.instance is None or found.model is None):
             found = replace(found, instance=found.instance or self.instance, model=found.model or self.model)
         return without_people(found, self.exempt)

@@ -45,6 +45,7 @@ class Follower:
     gone: bool = False
     grown_at: float = 0.0
     size: int = -1
+    _written_ns: int = -1
     _file: int = -1
     _stream: Stream | None = None
     _pending: bytes = b""
@@ -54,7 +55,7 @@ class Follower:
         """Open the file and return its device and inode; a place that it does not have means that it was replaced."""
         self._file = os.open(self.path, os.O_RDONLY)
         facts = os.fstat(self._file)
-        self._settle(facts.st_size)
+        self._settle(facts)
         return f"{facts.st_dev}:{facts.st_ino}"
 
     @property
@@ -69,12 +70,16 @@ class Follower:
 
     def look(self, now: float) -> bool:
         """Return whether the file changed since the last look; one that shrank or was rewritten begins anew."""
-        size = os.fstat(self._file).st_size
-        if size == self.size:
+        facts = os.fstat(self._file)
+        if not self.differs(facts):
             return False
         self.grown_at = now
-        self._settle(size)
+        self._settle(facts)
         return True
+
+    def differs(self, facts: os.stat_result) -> bool:
+        """Return whether the file was written to since the last look."""
+        return (facts.st_size, facts.st_mtime_ns) != (self.size, self._written_ns)
 
     def read(self) -> Chunk | None:
         """Return the next whole lines, or None when there are none yet. Keep them with `keep`, or read again."""
@@ -148,9 +153,10 @@ class Follower:
         mark = Mark(offset, skip, number + len(lines), not whole, seam(self._file, offset))
         return Chunk(found, mark, too_long)
 
-    def _settle(self, size: int) -> None:
+    def _settle(self, facts: os.stat_result) -> None:
         """Begin anew if the file is no longer what was read."""
-        self.size = size
+        self.size, self._written_ns = facts.st_size, facts.st_mtime_ns
+        size = self.size
         if self.mark.holds(self._file, size) and (self._stream is None or self._stream.read_to <= size):
             return
         self.broken = None

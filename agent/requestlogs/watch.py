@@ -164,7 +164,7 @@ class RequestLog:
             if facts is None:
                 self._known[follower.name] = self._followers.pop(follower.name).mark
                 return False
-            if (facts.st_size == follower.size and not follower.behind) or not self._opened(follower):
+            if not (follower.behind or follower.differs(facts)) or not self._opened(follower):
                 return False
             follower.grown_at = now
         else:

@@ -43,6 +43,26 @@ def test_what_is_no_request_is_none(record: object) -> None:
     assert LogReader().half(record) is None
 
 
+@pytest.mark.parametrize(
+    "broken",
+    [
+        {"request_received_ts": 1e300},
+        {"request_received_ts": 1e12, "e2e_latency": 1e300},
+        {"request_parameters": "[" * 100_000},
+        {"id": {"not": "text"}},
+    ],
+)
+def test_a_line_with_absurd_values_is_none_or_has_times_that_can_be_kept(broken: dict[str, object]) -> None:
+    half = LogReader().half(sglang(**broken))
+    assert half is None or (half.start_ns < 2**63 and half.end_ns is None)
+
+
+def test_a_worker_id_of_thousands_of_digits_is_no_request() -> None:
+    request = {"request_id": "r", "request_received_ms": 1, "worker": {"decode_worker_id": "9" * 5_000}}
+    record = {"schema": "dynamo.request.trace.v1", "event_type": "request_end", "request": request}
+    assert LogReader().half(record) is None
+
+
 def test_an_id_that_names_a_person_stays_as_a_digest_and_other_texts_go() -> None:
     half = LogReader().half(sglang(id="ann@example.org"))
     assert half is not None
