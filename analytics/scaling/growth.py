@@ -10,7 +10,7 @@ the cheapest upper quantile.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import ceil, exp, floor
+from math import ceil, exp, floor, nan
 
 import numpy as np
 import numpy.typing as npt
@@ -94,15 +94,16 @@ def remembered_miss(recent: float, missed: float, step_seconds: float) -> float:
 
 def levels_of(values: Floats, step_seconds: float) -> Floats:
     """Return the running exponential means, shape (steps, memories); a NaN step keeps the mean before."""
-    decays = np.array([exp(-step_seconds / memory) for memory in MEMORIES])
+    read = values.tolist()
     out = np.empty((len(values), len(MEMORIES)))
-    total, weight = np.zeros(len(MEMORIES)), np.zeros(len(MEMORIES))
-    for place, value in enumerate(values.tolist()):
-        total, weight = total * decays, weight * decays
-        if value == value:
-            total, weight = total + value, weight + 1.0
-        with np.errstate(invalid="ignore"):
-            out[place] = total / weight
+    for column, memory in enumerate(MEMORIES):
+        keep, total, weight, means = exp(-step_seconds / memory), 0.0, 0.0, []
+        for value in read:
+            total, weight = total * keep, weight * keep
+            if value == value:
+                total, weight = total + value, weight + 1.0
+            means.append(total / weight if weight else nan)
+        out[:, column] = means
     return out
 
 
@@ -186,7 +187,7 @@ def _recent(missed: Floats, square: float, lead: int, step_seconds: float) -> tu
     """Return the mean square of recent misses as known at each step (each one lead later), and at the end."""
     out = np.empty(len(missed))
     recent = square
-    queue = [float("nan")] * min(lead, len(missed)) + missed.tolist()
+    queue = [nan] * min(lead, len(missed)) + missed.tolist()
     for place in range(len(missed)):
         recent = remembered_miss(recent, queue[place], step_seconds)
         out[place] = recent
