@@ -1,12 +1,10 @@
 -- The tables behind the public views, the ledger, and the halves that requests are joined from.
 create schema stored;
 
--- `upto`: all sequences from `sequence` to it are stored; NULL: this one.
 create table stored.ledger (
     agent VARCHAR not null,
     epoch VARCHAR not null,
     sequence BIGINT not null,
-    upto BIGINT,
     received_at TIMESTAMPTZ not null
 );
 

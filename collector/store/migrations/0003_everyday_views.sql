@@ -73,16 +73,10 @@ with recorded as (
     where source in ('engine', 'joined', 'log', 'import')
     group by all
 ),
--- What a scrape counts happened before it: it belongs to the minute that holds the middle of its interval.
 counted as (
-    select
-        time_bucket(
-            interval 1 minute,
-            ts - to_microseconds(greatest(1, cast(round(coalesce(interval_seconds, 0) * 5e5) as bigint)))
-        ) as ts,
-        model, sum(finished) as counted
+    select time_bucket(interval 1 minute, ts) as ts, model, sum(finished) as counted
     from engine_samples
-    where model is not null and (finished is not null or interval_seconds is not null or scrape_state <> 'ok')
+    where model is not null
     group by all
 )
 select
@@ -90,7 +84,7 @@ select
     coalesce(counted.model, recorded.model) as model,
     coalesce(recorded.recorded, 0) as recorded,
     counted.counted,
-    coalesce(recorded.recorded, 0) / nullif(counted.counted, 0) as coverage
+    recorded.recorded / nullif(counted.counted, 0) as coverage
 from counted
 full join recorded on recorded.ts = counted.ts and recorded.model is not distinct from counted.model;
 
