@@ -156,6 +156,10 @@ def forecast(
         if calendar is not None and not backtest:
             given["events"] = load_calendar(calendar)
     else:
+        if calendar is not None and not given_by_environment("calendar"):
+            raise ConfigError(
+                "a running collector knows its own calendar: `sloscope serve --calendar`; use --db for yours"
+            )
         given |= {"step": f"{step:g}s"}
         given |= {} if backtest else {"horizon": f"{horizon:g}s", "cold_start": f"{cold_start:g}s"}
     answer = place.answer("backtest" if backtest else "forecast", given)

@@ -63,3 +63,21 @@ def test_the_forecast_after_a_doubling_is_about_double() -> None:
     forecaster = default(STEP).fit(*moved(2, 2.0))
     assert forecaster.predict(144, (0.5,)).mean() == pytest.approx(2 * plain.mean(), rel=0.15)
     assert "level moved" in forecaster.basis
+
+
+def test_an_older_shift_behind_the_newest_one_is_undone_too() -> None:
+    times, values = moved(26, 2.0)
+    values[-2 * 6 :] *= 2
+    history, shift = without_shift(regular(times, values, STEP))
+    assert shift is not None
+    assert len(values) - shift.start == pytest.approx(12, abs=2)
+    plain = wave(9.3, step=STEP)[1]
+    assert history.values.mean() == pytest.approx(4 * plain.mean(), rel=0.2)
+
+
+def test_quiet_hours_do_not_shrink_the_size_of_a_shift() -> None:
+    times, values = wave(9.1, step=STEP)  # it ends at night
+    values[-12:] *= 2
+    shift = shift_in_force(regular(times, values, STEP))
+    assert shift is not None
+    assert shift.factor == pytest.approx(2.0, rel=0.1)

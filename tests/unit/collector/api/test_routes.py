@@ -148,3 +148,17 @@ def test_answers_take_now_as_a_parameter(collector: tuple[TestClient, Services, 
     client = collector[0]
     for now in ("newest", NOW.isoformat()):
         assert client.get("/api/v1/status", params={"now": now}).status_code == 200
+
+
+def test_a_forecast_tells_parts_and_the_reserve_over_the_cold_start(
+    collector: tuple[TestClient, Services, Path],
+) -> None:
+    client, parts, _ = collector
+    model = str(parts.store.reader().columns("forecast_models")["model"][0])
+    asked = {"model": model, "now": "newest", "horizon": "1h"}
+    plain = client.get("/api/v1/forecast", params=asked).json()
+    told = client.get("/api/v1/forecast", params={**asked, "parts": 3, "cold_start": "3m"}).json()
+    assert "parts" not in plain
+    assert plain["reserve"]["horizon_seconds"] == 600
+    assert told["parts"]
+    assert told["reserve"]["horizon_seconds"] == 180
