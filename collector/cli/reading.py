@@ -157,9 +157,7 @@ def forecast(
             given["events"] = load_calendar(calendar)
     else:
         if calendar is not None and not given_by_environment("calendar"):
-            raise ConfigError(
-                "a running collector knows its own calendar: `sloscope serve --calendar`; use --db for yours"
-            )
+            raise ConfigError("--calendar goes with --db; a server has its own (`serve --calendar FILE`)")
         given |= {"step": f"{step:g}s"}
         given |= {} if backtest else {"horizon": f"{horizon:g}s", "cold_start": f"{cold_start:g}s"}
     answer = place.answer("backtest" if backtest else "forecast", given)
