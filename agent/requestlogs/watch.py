@@ -35,7 +35,8 @@ ASLEEP_SECONDS = 900.0
 GONE_SECONDS = 60.0
 #: Marks of files that are still there are kept anew so often; the spool forgets them after a week.
 REFRESH_SECONDS = 86_400.0
-STOP_SECONDS = 1.0
+#: Wait for a look under way: long enough for a chunk, short enough that a hung file system does not hold up a stop.
+STOP_SECONDS = 0.3
 #: Of more files only the newest are followed, and only the last that grew are held open.
 MAX_FILES, MAX_OPEN = 1_000, 100
 
