@@ -162,3 +162,12 @@ def test_a_forecast_tells_parts_and_the_reserve_over_the_cold_start(
     assert plain["reserve"]["horizon_seconds"] == 600
     assert told["parts"]
     assert told["reserve"]["horizon_seconds"] == 180
+
+
+def test_a_latency_comes_in_the_format_that_is_asked_for(collector: tuple[TestClient, Services, Path]) -> None:
+    client = collector[0]
+    columns = ["ts", "model", "requests", "value"]
+    assert client.get("/api/v1/latency?by=model").json()["columns"] == columns
+    assert client.get("/api/v1/latency?by=model&format=csv").text.strip() == ",".join(columns)
+    arrow = client.get("/api/v1/latency?by=model", headers={"accept": "application/vnd.apache.arrow.stream"})
+    assert pa.ipc.open_stream(arrow.content).read_all().column_names == columns
