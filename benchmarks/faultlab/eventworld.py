@@ -91,7 +91,7 @@ def draw(seed: int) -> Service:
     t = t[rng.random(count) < (1 + swell * np.sin(t / 2700 * 3.14 + phase)) / 1.3]
     columns = draw_requests(rng, len(t), mean_out)
     # Memory is peopled to about two thirds at half load.
-    footprint = float(np.mean(columns["tokens"] + 0.6 * columns["output"]))
+    footprint = float(np.mean(columns["tokens"].astype(np.float64) + columns["output"].astype(np.float64) * 0.6))
     memory = footprint * seats * 0.5 / float(rng.uniform(0.45, 0.7))
     return Service(
         rng, size, since, until, rate, prompt_rate, base, share, seats, max(memory, 60_000.0),
@@ -197,7 +197,7 @@ def _gateway(service: Service) -> Floats:
 def _requests(service: Service, route: npt.NDArray[np.int64], waited: Floats, jobs: list[Job]) -> dict[str, object]:
     rng, n = service.rng, len(jobs)
     wire = np.array([service.wire(t) for t in service.t.tolist()])
-    moved = 0.02 * service.columns["tokens"] / 1000.0 * wire * rng.lognormal(0, 0.3, n)
+    moved = service.columns["tokens"].astype(np.float64) * 2e-5 * wire * rng.lognormal(0, 0.3, n)
     moved = moved if service.rich else np.zeros(n)
     admitted, first, finished = (np.array([getattr(j, k) for j in jobs]) for k in ("admitted", "first", "finished"))
     arrival = np.array([j.arrival for j in jobs])
@@ -218,7 +218,7 @@ def _requests(service: Service, route: npt.NDArray[np.int64], waited: Floats, jo
         "model": np.full(n, MODEL, dtype=object),
         "model_version": version,
         "tenant": np.array([f"team{k}" for k in range(8)], dtype=object)[service.columns["tenant"]],
-        "instance": np.where(late, None, names[route]),
+        "instance": np.where(late, np.array(None, dtype=object), names[route]),
         "input_tokens": service.columns["tokens"].astype(np.int64),
         "cached_tokens": service.columns["cached"].astype(np.int64),
         "output_tokens": output,
@@ -314,6 +314,11 @@ def _lives(service: Service) -> dict[str, object]:
         "started_at": _stamp(np.array([service.since - 45 if k in service.born else -2e5 for k in range(n)])),
         "max_running": np.full(n, service.seats, dtype=np.int64),
     }
+
+
+def since(start: float, factor: float) -> Curve:
+    """Return a curve that is `factor` from `start` on."""
+    return lambda t: factor if t >= start else 1.0
 
 
 def cold(since: float, peak: float, seconds: float) -> Curve:
