@@ -29,7 +29,7 @@ def needs(state: PoolState, now: datetime) -> Needs:
     capacity = safe_capacity(state.capacity)
     score = headroom(state, now)
     factor = event_factor(state, now)
-    expected = max(state.demand.at_score(score), 0.0) * factor
+    expected = state.demand.at_score(score) * factor
     if not known(expected):
         expected = state.demand.now * factor
     asked = {"forecast": expected / capacity}

@@ -38,11 +38,12 @@ class Demand:
         return self.at_score(normal_score(quantile))
 
     def at_score(self, score: float) -> float:
-        """Return the demand at a normal score (0 is the median), linear between the knots and beyond them."""
+        """Return the demand at a normal score (0 is the median), linear between the knots and beyond, never below 0."""
         knots = (self.q50, self.q90, self.q99, self.q999 if isfinite(self.q999) else 2 * self.q99 - self.q90)
         place = 0 if score <= _SCORES[1] else 1 if score <= _SCORES[2] else 2
         low, high = _SCORES[place], _SCORES[place + 1]
-        return knots[place] + (knots[place + 1] - knots[place]) * (score - low) / (high - low)
+        value = knots[place] + (knots[place + 1] - knots[place]) * (score - low) / (high - low)
+        return max(value, 0.0)  # an unknown value stays unknown
 
 
 @dataclass(frozen=True, slots=True)

@@ -348,3 +348,11 @@ def test_demand_between_its_quantiles_grows_with_the_quantile(quantile: float) -
     assert 100.0 <= outlook.at(quantile) <= 160.1
     assert outlook.at(0.9) == pytest.approx(120.0, abs=0.1)
     assert demand(3.0).at(quantile) == pytest.approx(3.0)
+
+
+def test_below_the_median_demand_never_falls_below_nothing() -> None:
+    idle = Demand(0.1, 0.1, 5.0, 9.0, 12.0, 0.1)
+    assert idle.at_score(-1.0) == 0.0
+    assert Demand().at_score(-1.0) != Demand().at_score(-1.0)  # unknown stays unknown
+    saved = replace(watched(1), score=-1.0, scored_at=NOW)
+    assert decide(healthy(demand=idle, memory=saved), NOW).minus_1 is not None
