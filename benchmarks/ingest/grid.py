@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.ingest.bodies import ROOT
-from collector.store.quantile_grid import quantile_grid
+from collector.store.latency_table import latency_table
 from collector.store.store import Store
 
 SINCE = datetime(2026, 5, 1, tzinfo=UTC)
@@ -93,16 +93,16 @@ def measure(path: Path, rows: int, compare: bool) -> Grid:
         times = []
         for _ in range(REPEATS):
             begin = time.perf_counter()
-            grid = quantile_grid(cursor, "ttft_seconds", 0.99, SINCE, UNTIL)
+            found = latency_table(cursor, "ttft_seconds", 0.99, SINCE, UNTIL)
             times.append(time.perf_counter() - begin)
         error = peer = None
         if compare:
             exact = cursor.execute(EXACT).fetchnumpy()
-            assert np.array_equal(exact["grp"], grid.group_id)
-            error = float(np.max(np.abs(grid.value - exact["value"]) / exact["value"]))
+            assert np.array_equal(exact["n"], np.asarray(found["requests"]))
+            error = float(np.max(np.abs(np.asarray(found["value"]) - exact["value"]) / exact["value"]))
             peer = _chdb(cursor, path.with_name("raw.parquet"))
         cursor.close()
-    return Grid(min(times) * 1000, peer, len(grid.value), error)
+    return Grid(min(times) * 1000, peer, len(found), error)
 
 
 def _chdb(cursor: object, parquet: Path) -> float | None:

@@ -45,37 +45,37 @@ def latency_table(
     ids = np.asarray(groups["group_id"], dtype=np.int64)
     scope_of = np.full(int(ids.max(initial=-1)) + 2, -1, dtype=np.int64)
     scope_of[ids] = [scopes[label] for label in labels]
-    grid = grid_of_pieces(list(_pieces(cursor, metric, step_seconds, since, until, scope_of)), q, step_seconds)
-    return _table(grid, list(scopes), by)
-
-
-def _pieces(
-    cursor: duckdb.DuckDBPyConnection,
-    metric: str,
-    step_seconds: int,
-    since: datetime,
-    until: datetime,
-    scope_of: npt.NDArray[np.int64],
-) -> Sequence[Piece]:
     given = {"metric": metric, "step_seconds": step_seconds, "since": since, "until": until}
     found = cursor.sql(sql(PACKAGE, "quantile_grid"), params=given).to_arrow_table(PIECE)
-    pieces = []
-    for batch in found.to_batches():
-        key, count = np.asarray(batch.column("key")), np.asarray(batch.column("count"))
-        scope = scope_of[np.minimum(key >> WITHIN, len(scope_of) - 1)]
-        if len(scope) and scope.min() < 0:
-            kept = scope >= 0
-            key, count, scope = key[kept], count[kept], scope[kept]
-        pieces.append(((scope << WITHIN) | (key & ((1 << WITHIN) - 1)), count))
-    return [piece for piece in pieces if len(piece[0])]
+    pieces: list[Piece] = [
+        (np.asarray(one.column("key")), np.asarray(one.column("count"))) for one in found.to_batches()
+    ]
+    apart = len(scopes) == len(ids) and not any(wanted.values())
+    if not apart:
+        pieces = [piece for piece in (_by_scope(piece, scope_of) for piece in pieces) if len(piece[0])]
+    grid = grid_of_pieces(pieces, q, step_seconds)
+    scope = scope_of[np.minimum(grid.group_id, len(scope_of) - 1)] if apart else grid.group_id
+    return _table(grid, scope, list(scopes), by)
 
 
-def _table(grid: QuantileGrid, scopes: Sequence[tuple[str | None, ...]], by: Sequence[str]) -> pa.Table:
-    columns: dict[str, pa.Array] = {"ts": pa.array(grid.ts).cast(pa.timestamp("us", "UTC"))}
+def _by_scope(piece: Piece, scope_of: npt.NDArray[np.int64]) -> Piece:
+    """Return the bins of the scopes that are wanted, with the scope in the group's place."""
+    key, count = piece
+    scope = scope_of[np.minimum(key >> WITHIN, len(scope_of) - 1)]
+    kept = scope >= 0
+    return (scope[kept] << WITHIN) | (key[kept] & ((1 << WITHIN) - 1)), count[kept]
+
+
+def _table(
+    grid: QuantileGrid, scope: npt.NDArray[np.int64], scopes: Sequence[tuple[str | None, ...]], by: Sequence[str]
+) -> pa.Table:
+    """Return the rows; a group that came after the groups were read (scope -1) is left for the next answer."""
+    kept = scope >= 0
+    columns: dict[str, pa.Array] = {"ts": pa.array(grid.ts[kept]).cast(pa.timestamp("us", "UTC"))}
     for place, name in enumerate(by):
-        labels = pa.array([scope[place] for scope in scopes], pa.string())
-        columns[name] = labels.take(pa.array(grid.group_id)) if scopes else labels
-    return pa.table({**columns, "requests": pa.array(grid.count), "value": pa.array(grid.value)})
+        labels = pa.array([label[place] for label in scopes], pa.string())
+        columns[name] = labels.take(pa.array(scope[kept])) if scopes else labels
+    return pa.table({**columns, "requests": pa.array(grid.count[kept]), "value": pa.array(grid.value[kept])})
 
 
 def _check(metric: str, q: float, step_seconds: int, by: Sequence[str]) -> None:
