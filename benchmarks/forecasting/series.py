@@ -47,9 +47,11 @@ def halves() -> tuple[tuple[Series, ...], tuple[Series, ...]]:
 
     Kinds are public curves, whole models, the tenants that the traces name, and the largest always-on tenants of each
     model. What the split before reported on is left out of tuning, so that it can still be reported; the next smaller
-    tenants, which are in no split, are added. The shape of the blend is older than this split: it was chosen while m-large
-    and its c112, c21, c78, m-mid's c60, c30 and c66 were tuned on. Nothing learnt or chosen since has seen them, and what
-    `reported_before` returns was never tuned on at all.
+    tenants, which are in no split, are added.
+
+    The shape of the blend is older than this split: it was chosen while m-large and its c112, c21, c78, and m-mid's
+    c60, c30 and c66 were tuned on. Nothing learnt or chosen since has seen them, and what `reported_before` returns was
+    never tuned on at all.
     """
     every = [*_ready(), *(one for model in MODELS for one in _tenants((model,), TENANTS_PER_MODEL))]
     kinds = sorted({one.kind for one in every})
