@@ -54,8 +54,9 @@ def serve(config: CollectorConfig, stderr: TextIO = sys.stderr, ready: Callable[
         closing.callback(services.store.close)
         closing.callback(services.writer.close)
         if config.jobs:
-            from collector.jobs.build import build_scheduler
+            from collector.jobs.build import build_scheduler, warm_up_jobs
 
+            warm_up_jobs()
             scheduler = build_scheduler(services)
             scheduler.start()
             closing.callback(scheduler.stop)

@@ -17,12 +17,13 @@ from pathlib import Path
 
 import httpx
 
-import collector.api.app  # imported before the fork
-import collector.jobs.build  # noqa: F401
+import collector.api.app  # noqa: F401  # imported before the fork
 from collector.config import CollectorConfig
+from collector.jobs.build import warm_up_jobs
 from collector.serve import serve, warm_up
 
 warm_up()
+warm_up_jobs()
 _FORK = multiprocessing.get_context("fork")
 
 

@@ -78,6 +78,7 @@ def import_sources(store: Store, sources: Sequence[Source], options: Options, sa
             outcome.recognised += bool(outcome.stored.get(name) or outcome.known.get(name))
             outcome.unreachable |= isinstance(error, UnreachableError)
     outcome.requests = store.join()
+    store.join_far()
     return outcome
 
 

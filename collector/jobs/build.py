@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+
 from collector.api.services import Services
 from collector.jobs.alerting import AlertSender
 from collector.jobs.decisions import DecisionKeeper
@@ -11,6 +13,29 @@ from collector.jobs.objectives import ObjectiveCounter
 from collector.jobs.prices import PriceKeeper
 from collector.jobs.scheduler import Job, Scheduler
 from collector.jobs.upkeep import Upkeep
+
+#: What jobs import when they first run: with scikit-learn and scipy, two seconds that hold up everybody else.
+LATE = (
+    "analytics.forecast",
+    "analytics.slo",
+    "collector.answers.scale",
+    "collector.answers.scale_curve",
+    "collector.answers.scale_grades",
+    "collector.answers.scale_states",
+    "collector.answers.demand",
+    "collector.answers.forecast_series",
+    "collector.answers.objective_files",
+    "collector.answers.objective_series",
+    "collector.answers.status",
+    "collector.answers.explain",
+    "collector.answers.incidents",
+)
+
+
+def warm_up_jobs() -> None:
+    """Import what the jobs will need, so that no sender waits for that once requests are answered."""
+    for name in LATE:
+        import_module(name)
 
 
 def build_scheduler(parts: Services) -> Scheduler:

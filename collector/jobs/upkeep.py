@@ -1,4 +1,4 @@
-"""Keeps the store small and quick: merges bins, drops what is older than its keep, archives days, tidies the ledger."""
+"""Keeps the store small and quick: joins what is far apart, merges bins, drops or archives old days."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ PACKAGE = "collector.jobs"
 REOPENED = timedelta(hours=26)
 MERGE = ("merge_latency_read", "merge_latency_clear", "merge_latency_write",
          "merge_instance_read", "merge_instance_clear", "merge_instance_write")  # fmt: skip
-DROP = ("drop_requests", "drop_halves", "drop_half_bodies", "drop_samples", "drop_histograms", "drop_signals",
-        "drop_gpus", "drop_hosts", "drop_instance_bins", "drop_bins_minute", "drop_bins_5minute", "drop_bins_hour",
-        "drop_counts")  # fmt: skip
+DROP = ("drop_requests", "drop_halves", "drop_half_bodies", "drop_far_halves", "drop_samples", "drop_histograms",
+        "drop_signals", "drop_gpus", "drop_hosts", "drop_instance_bins", "drop_bins_minute", "drop_bins_5minute",
+        "drop_bins_hour", "drop_counts")  # fmt: skip
 
 #: What the archive takes away itself.
 ARCHIVED = {"drop_requests", "drop_samples"}
@@ -29,8 +29,9 @@ class Upkeep:
     parts: Services
 
     def run(self) -> None:
-        """Archive, merge and drop what is due, then checkpoint."""
+        """Join halves that were far apart; archive, merge and drop what is due, then checkpoint."""
         config, now, store = self.parts.config, self.parts.clock(), self.parts.store
+        store.join_far()
         day = now.replace(hour=0, minute=0, second=0, microsecond=0)
         closed = now.replace(minute=0, second=0, microsecond=0) - timedelta(hours=1)
         params = {

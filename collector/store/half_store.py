@@ -11,6 +11,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from collector.store.batch import HalfBatch
+from collector.store.far import ends
 from collector.store.halves import GATEWAY, Halves, Sides, halves_of, joined_sides, no_halves, packed, unpacked
 from collector.store.keys import Keys
 from collector.store.sqlfiles import sql
@@ -18,6 +19,8 @@ from collector.store.sqlfiles import sql
 PACKAGE = "collector.store"
 #: Halves that wait to be joined and are held in memory as well, at most: about 100 MB.
 HELD = 300_000
+#: What is found this near to what is asked for needs no further look.
+MARGIN_NS = 300_000_000_000
 
 
 class HalfStore:
@@ -69,18 +72,20 @@ class HalfStore:
                 break
         return joined_sides(taken) if taken else None
 
-    def related(self, until: int, low: int, high: int, seeds: dict[str, Keys]) -> Sides:
+    def related(self, until: int, low: int, high: int, reach: int, seeds: dict[str, Keys]) -> Sides:
         """Return the halves up to the sequence `until` that the seeds lead to, directly or over one another.
 
-        `seeds` has keys by kind: match, trace, key (which aliases name as well) and part.
+        `seeds` has keys by kind: match, trace, key (which aliases name as well) and part; they are of halves that lie
+        between `low` and `high`, and each half leads to what begins within `reach` of it. All in nanoseconds.
         """
         found: list[Sides] = []
         known = np.zeros(0, np.int64)
         asked = {kind: np.zeros(0, np.uint64) for kind in seeds}
+        low, high = low - MARGIN_NS, high + MARGIN_NS
         while any(len(keys) for keys in seeds.values()):
             for kind, keys in seeds.items():
                 self._connection.register(f"seed_{kind}", pa.table({"value": pa.array(keys)}))
-            rows = self._read("halves_related", {"until": until, "low": low, "high": high}, known)
+            rows = self._read("halves_related", {"until": until, "low": low - reach, "high": high + reach}, known)
             for kind in seeds:
                 self._connection.unregister(f"seed_{kind}")
             if not len(rows):
@@ -90,6 +95,11 @@ class HalfStore:
             asked = {kind: np.union1d(asked[kind], keys) for kind, keys in seeds.items()}
             leads = seeds_of(found[-1])
             seeds = {kind: np.setdiff1d(leads[kind], asked[kind]) for kind in asked}
+            beyond = (rows.start_ns < low) | (ends(rows) > high)
+            if beyond.any():  # these lead further than was asked
+                further = seeds_of(by_side(rows.keep(beyond)))
+                seeds = {kind: np.union1d(seeds[kind], further[kind]) for kind in asked}
+                low, high = min(low, int(rows.start_ns.min())), max(high, int(ends(rows).max()))
         return joined_sides(found) if found else Sides(no_halves(), no_halves())
 
     def _fresh(self, sides: Sides) -> Sides:

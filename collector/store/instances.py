@@ -90,10 +90,21 @@ class Lives:
 
 
 def one_row_each(rows: list[dict[str, object]]) -> list[dict[str, object]]:
-    """Return one row for each life, with what all of its rows know; an earlier row's word stands."""
-    lives: dict[tuple[object, object, object], dict[str, object]] = {}
+    """Return one row for each life, with what all of its rows know; an earlier row's word stands.
+
+    Rows of one life begin within NEW_LIFE_SECONDS of the first of them, as in the statements that store them.
+    """
+    lives: dict[tuple[object, object], list[dict[str, object]]] = {}
     for row in rows:
-        key = (row.get("instance"), row.get("model"), row.get("started_at"))
-        life = lives.setdefault(key, {})
+        known = lives.setdefault((row.get("instance"), row.get("model")), [])
+        life = next((life for life in known if _same_begin(life.get("started_at"), row.get("started_at"))), None)
+        if life is None:
+            known.append(life := {})
         life.update({name: value for name, value in row.items() if life.get(name) is None})
-    return list(lives.values())
+    return [life for known in lives.values() for life in known]
+
+
+def _same_begin(one: object, other: object) -> bool:
+    if isinstance(one, datetime) and isinstance(other, datetime):
+        return abs((one - other).total_seconds()) < NEW_LIFE_SECONDS
+    return one == other

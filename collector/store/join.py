@@ -3,11 +3,14 @@
 Touched is what new halves can change: their own requests, and those of the other side that share a response id or a
 trace. Their rows are rebuilt from all their halves and replace the old ones; latency bins take signed counts, so a
 request that is joined late is moved, never counted twice. Most halves come with their partners and touch nothing older.
+
+A join looks for older halves near the new ones and among those noted as far; `join_far` looks once more within a day.
 """
 
 from __future__ import annotations
 
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
 import duckdb
@@ -16,6 +19,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from collector.store.far import NEAR_NS, REACH_NS, extent, note_far
 from collector.store.half_store import HalfStore, seeds_of
 from collector.store.halves import Sides, joined_sides, no_halves
 from collector.store.join_pairs import paired
@@ -28,8 +32,6 @@ from collector.store.sqlfiles import sql
 from collector.store.transaction import transaction
 
 PACKAGE = "collector.store"
-#: Two halves of one request happened within a day of each other, by either clock.
-REACH_NS = 86_400_000_000_000
 #: Halves that one transaction joins, and requests whose model is looked for again in one: about half a second.
 SLICE = 65_536
 
@@ -50,9 +52,16 @@ class Joiner:
         self._counts = counts
         self._tenant_from = tenant_from
         self.sampled = Sampled(connection.execute(sql(PACKAGE, "join_sampled")).fetchall())
-        rows = connection.execute("select value from stored.progress where name = 'joined_halves'").fetchall()
-        self._done = int(rows[0][0]) if rows else 0
+        progress = dict(connection.execute("select name, value from stored.progress").fetchall())
+        self._done = int(progress.get("joined_halves", 0))
+        #: Up to this sequence halves were joined with what is far from them.
+        self.far_done = int(progress.get("joined_far", 0))
         self.halves = HalfStore(connection, self._done)
+
+    @property
+    def done(self) -> int:
+        """Return the sequence up to which halves are joined."""
+        return self._done
 
     def join_some(self) -> int | None:
         """Join the next halves in one transaction; return the number of requests written, None when none waits.
@@ -67,9 +76,20 @@ class Joiner:
         if fresh is None:
             return None
         newest = fresh.newest
-        written = self._transaction(fresh, _Old(_none(), _none()), newest, *fresh.span)
+        written = self._transaction(fresh, _Old(_none(), _none()), newest, extent(fresh), NEAR_NS)
         self._done = newest
         return written
+
+    def join_far(self, seeds: dict[str, Keys], span: tuple[int, int]) -> int:
+        """Join again, in one transaction, the requests whose halves have these keys, with all within a day of them."""
+        with self._joining():
+            found = self.halves.related(self._done, *span, REACH_NS, {**seeds, "part": _none()})
+            return self._rebuild(found, found, _Old(_none(), _none()), found.span) if len(found) else 0
+
+    def far_until(self, sequence: int) -> None:
+        """Remember up to which half `join_far` has looked."""
+        self._connection.execute(sql(PACKAGE, "progress_set"), {"name": "joined_far", "value": sequence})
+        self.far_done = sequence
 
     def _name_again(self) -> int:
         """Join the requests again that have no model."""
@@ -79,38 +99,52 @@ class Joiner:
             piece = found.slice(first, SLICE)
             old = _Old(_keys(piece["gateway_key"]), _keys(piece["engine_part"]))
             low, high = pc.min_max(piece["start_ns"]).as_py().values()
-            written += self._transaction(Sides(no_halves(), no_halves()), old, self._done, low, high)
+            written += self._transaction(Sides(no_halves(), no_halves()), old, self._done, (low, high), REACH_NS)
         return written
 
-    def _transaction(self, fresh: Sides, old: _Old, newest: int, low: int, high: int) -> int:
-        """Join fresh halves, or old requests again, that begin between two times in nanoseconds."""
+    def _transaction(self, fresh: Sides, old: _Old, newest: int, span: tuple[int, int], reach: int) -> int:
+        """Join fresh halves, or old requests again, that lie in a span of nanoseconds."""
+        with self._joining():
+            written = self._join(fresh, old, span, reach)
+            self._connection.execute(sql(PACKAGE, "progress_set"), {"name": "joined_halves", "value": newest})
+        return written
+
+    @contextmanager
+    def _joining(self) -> Iterator[None]:
+        """Take back what was counted when the transaction is."""
         try:
             with transaction(self._connection):
-                written = self._join(fresh, old, low - REACH_NS, high + REACH_NS)
-                self._connection.execute(sql(PACKAGE, "progress_set"), {"name": "joined_halves", "value": newest})
+                yield
         except BaseException:
             with suppress(duckdb.Error):
                 self._counts.reread()
             raise
-        return written
 
-    def _join(self, fresh: Sides, old: _Old, low: int, high: int) -> int:
+    def _join(self, fresh: Sides, old: _Old, span: tuple[int, int], reach: int) -> int:
         seeds = seeds_of(fresh)
         seeds["key"], seeds["part"] = np.union1d(seeds["key"], old.keys), old.parts
-        related = self.halves.related(self._done, low, high, seeds)
-        halves = joined_sides([fresh, related]) if len(related) else fresh
+        related = self.halves.related(self._done, *span, reach, seeds)
+        if not len(related):
+            return self._rebuild(fresh, fresh, old, None) if len(fresh) else 0
+        halves = joined_sides([fresh, related])
+        low, high = halves.span
+        return self._rebuild(halves, fresh, old, (min(low, span[0]), max(high, span[1])))
+
+    def _rebuild(self, halves: Sides, fresh: Sides, old: _Old, span: tuple[int, int] | None) -> int:
+        """Write the requests that the fresh halves touch, in place of older rows that begin in the span, if any do."""
         found = touched(halves, fresh, old.keys, old.parts)
-        gateways = gateway_side(self._connection, found.gateways, found.request)
         aliases = dict(self._connection.execute(sql(PACKAGE, "join_aliases")).fetchall())
+        gateways = gateway_side(self._connection, found.gateways, found.request, aliases)
         engines, parts = engine_side(self._connection, found.engines, found.wanted, aliases)
         about = {row[0]: row[1:] for row in self._connection.execute(sql(PACKAGE, "join_instances")).fetchall()}
         pairs = paired(gateways, engines)
         requests = request_rows(gateways, engines, pairs, self.sampled, self._tenant_from, about)
         replaced = None
-        if len(related):
+        if span is not None:
             keys = np.concatenate([gateways.key, found.claimed])
-            replaced = self._replaced(keys, parts, {"low": low, "high": high})
+            replaced = self._replaced(keys, parts, {"low": span[0], "high": span[1]})
         self._write(requests, replaced)
+        note_far(self._connection, halves)
         return len(requests.table)
 
     def _replaced(self, keys: Keys, parts: Keys, span: dict[str, int]) -> pa.Table:

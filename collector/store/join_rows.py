@@ -80,7 +80,8 @@ def request_rows(
     rows = len(pairs.gateway)
     has_g, has_e = pairs.gateway >= 0, pairs.engine >= 0
     times = _Times.of(gateways, engines, g, e)
-    named = _Named.of(e["instance"])
+    instance = _first(e["instance"], g["instance"])  # a gateway that chooses the worker may be all that names it
+    named = _Named.of(instance)
     model = _model(g, e, named, sampled, times.start_ns, has_e)
     input_tokens, output_tokens = _first(e["input_tokens"], g["input_tokens"]), _first(
         e["output_tokens"], g["output_tokens"]
@@ -105,8 +106,8 @@ def request_rows(
         "class": _first(g["request_class"], e["request_class"]),
         "region": _first(e["region"], of_instance["region"], g["region"]),
         "pool": of_instance["pool"],
-        "instance": e["instance"],
-        "prefill_instance": e["prefill_instance"],
+        "instance": instance,
+        "prefill_instance": _first(e["prefill_instance"], g["prefill_instance"]),
         "role": of_instance["role"],
         "engine": _first(e["engine"], of_instance["engine"]),
         "adapter": _first(e["adapter"], _adapter(g["model"], model, has_e)),
@@ -138,7 +139,7 @@ def request_rows(
         "gateway_output_tokens": g["output_tokens"],
     }
     table = pa.table({name: column for name, column in columns.items() if column is not None})
-    return Requests(table, times.faults(e["instance"]))
+    return Requests(table, times.faults(instance))
 
 
 def _requests_only(gateways: Side, pairs: Pairs) -> Pairs:

@@ -7,7 +7,7 @@ with the log lines that tell of it, or either alone.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import duckdb
@@ -98,8 +98,11 @@ def _looked_up(keys: Keys, names: Keys, values: Keys) -> Keys:
     return np.where(names[place] == keys, values[place], keys)
 
 
-def gateway_side(connection: duckdb.DuckDBPyConnection, halves: Halves, request: Keys) -> Side:
-    """Return the gateway requests, one row for each request key."""
+def gateway_side(
+    connection: duckdb.DuckDBPyConnection, halves: Halves, request: Keys, aliases: Mapping[str, str]
+) -> Side:
+    """Return the gateway requests, one row for each request key, instances under the names they are scraped by."""
+    halves = replace(halves, body=_renamed(halves.body, aliases))
     unique, inverse, counts = np.unique(request, return_inverse=True, return_counts=True)
     alone = counts[inverse] == 1
     singles = halves.keep(alone)

@@ -22,8 +22,10 @@ import pyarrow as pa
 from collector.store.archive import archive_days
 from collector.store.batch import Batch, ColumnBatch, HalfBatch, TableBatch
 from collector.store.columns import KnownLives, column_tables
-from collector.store.instances import Lives, one_row_each
+from collector.store.far import far_pieces
+from collector.store.instances import one_row_each
 from collector.store.join import Joiner
+from collector.store.known import known_edge_sets, known_lives, table_types
 from collector.store.latency_counts import LatencyCounts
 from collector.store.ledger import ledger_table, read_ledger, tidy_ledger
 from collector.store.migrate import migrate, migrations, schema_version
@@ -56,10 +58,10 @@ class Store:
     def _load(self, connection: duckdb.DuckDBPyConnection) -> None:
         """Take a connection and read what is kept in memory."""
         self._connection = connection
-        self._types = _table_types(connection)
+        self._types = table_types(connection)
         self._ledger = read_ledger(connection)
-        self._edges = EdgeSets(_edge_sets(connection))
-        self._lives = _lives(connection)
+        self._edges = EdgeSets(known_edge_sets(connection))
+        self._lives = known_lives(connection)
         self._seen = KnownLives()
         self._counts = LatencyCounts(connection)
         self._joiner = Joiner(connection, self._counts, "team_alias")
@@ -191,8 +193,8 @@ class Store:
 
     def _reread(self) -> None:
         """Forget what a failed commit would have made true."""
-        self._edges = EdgeSets(_edge_sets(self._connection))
-        self._lives = _lives(self._connection)
+        self._edges = EdgeSets(known_edge_sets(self._connection))
+        self._lives = known_lives(self._connection)
         self._counts.reread()
         self._seen.clear()
 
@@ -255,6 +257,27 @@ class Store:
         """Join a part of what is pending, in one transaction; return the requests written, None when nothing was."""
         with self._writing("requests could not be joined"):
             return self._joiner.join_some()
+
+    def join_far(self) -> int:
+        """Join again what came since the last time and belongs to halves far from it; return the requests written.
+
+        Such are rare, and looking for them takes seconds: that is done beside the writers, the joins between them.
+        """
+        with self._lock:
+            after, until = self._joiner.far_done, self._joiner.done
+        with self.cursor() as cursor:
+            try:
+                pieces = far_pieces(cursor, after, until)
+            except duckdb.Error as error:
+                raise StoreError(f"halves far apart were not looked for: {error}") from error
+        written = 0
+        for seeds, span in pieces:
+            with self._writing("halves far apart could not be joined"):
+                written += self._joiner.join_far(seeds, span)
+        if until > after:
+            with self._writing("halves far apart will be looked for again"):
+                self._joiner.far_until(until)
+        return written
 
     def reader(self) -> DuckReader:
         """Return a Reader over the public views."""
@@ -371,29 +394,3 @@ def _quality(ts: datetime, source: str | None, kind: str, count: int, example: s
 
 def _full(row: dict[str, object], types: dict[str, str]) -> dict[str, object]:
     return {name: row.get(name) for name in types}
-
-
-def _table_types(connection: duckdb.DuckDBPyConnection) -> dict[str, dict[str, str]]:
-    found: dict[str, dict[str, str]] = {}
-    statement = (
-        "select table_name, column_name, data_type from duckdb_columns() where schema_name = 'stored' "
-        "order by table_name, column_index"
-    )
-    for table, column, kind in connection.execute(statement).fetchall():
-        plain = kind.replace("TIMESTAMP WITH TIME ZONE", "TIMESTAMPTZ").replace(", ", ",")
-        found.setdefault(table, {})[column] = plain
-    return found
-
-
-def _edge_sets(connection: duckdb.DuckDBPyConnection) -> dict[tuple[float, ...], int]:
-    rows = connection.execute("select edges, edge_set from stored.edge_sets").fetchall()
-    return {tuple(edges): number for edges, number in rows}
-
-
-def _lives(connection: duckdb.DuckDBPyConnection) -> Lives:
-    lives = Lives()
-    statement = "select instance, model, max(started_at) from stored.instances where stopped_at is null group by all"
-    for instance, model, started_at in connection.execute(statement).fetchall():
-        if started_at is not None:
-            lives.remember(instance, model, started_at)
-    return lives

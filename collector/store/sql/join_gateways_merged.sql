@@ -14,6 +14,8 @@ select
     max(domain) as domain,
     max(request_class) as request_class,
     max(region) as region,
+    max_by(instance, start_ns) as instance,
+    max_by(prefill_instance, start_ns) as prefill_instance,
     cast(
         nullif(greatest(
             sum(coalesce(attempts, 0)) filter (where not is_line),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TypeVar
 
@@ -18,6 +19,8 @@ from signals.spans import RequestHalf
 from tests.unit.collector.store.test_store import T0, engine_half, gateway_half, halves, scrape
 
 SECOND = 1_000_000_000
+#: Seconds by which halves are moved: most not at all, some within reach of a join, some far beyond it.
+SHIFTS = (0, 0, 0, 0, 600, 1_500, 10_800, -10_800)
 Value = TypeVar("Value")
 ROWS = "select * from requests order by all"
 GROUP_BINS = (
@@ -119,6 +122,30 @@ def test_any_order_and_any_grouping_tell_the_same(seed: int) -> None:
     whole = _told([story.halves], lambda: False, scrapes)
     assert whole[0]
     assert _told(groups, lambda: story.random.random() < 0.6, scrapes) == whole
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_halves_that_begin_hours_apart_tell_the_same_after_a_look_at_the_whole_day(seed: int) -> None:
+    story = _Story(seed)
+    chance = random.Random(seed)
+    apart = [replace(half, start_ns=half.start_ns + chance.choice(SHIFTS) * SECOND) for half in story.halves]
+    told = []
+    for share in (0.0, 0.6):
+        size = len(apart) if not share else 2
+        with Store.open(None) as store:
+            store.commit([scrape(1)])
+            for number in range(0, len(apart), size):
+                store.commit([HalfBatch(Identity("t", "t", number), tuple(apart[number : number + size]))])
+                if chance.random() < share:
+                    store.join()
+                if chance.random() < share / 4:
+                    store.join_far()
+            store.join()
+            store.join_far()
+            with store.cursor() as cursor:
+                told.append([cursor.execute(query).fetchall() for query in (ROWS, GROUP_BINS, INSTANCE_BINS)])
+    assert told[0][0]
+    assert told[0] == told[1]
 
 
 def test_slices_of_a_long_queue_join_like_one(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -258,6 +258,39 @@ def test_lifecycle_rows_fill_in_what_scrapes_do_not_know(store: Store) -> None:
     ]
 
 
+def test_a_life_told_twice_in_one_commit_is_one_although_its_start_jitters(store: Store) -> None:
+    started = T0 / 1e9 - 60
+    row = {"instance": "i", "model": "m", "started_at": started + 1.2, "ready_at": started + 30, "gpu_type": "H200"}
+    later = {"instance": "i", "model": "m", "started_at": started + 300, "gpu_type": "H100"}
+    store.commit([scrape(1), HostRows(Identity("a", "life", 9), "h", T0, None, {"instances": (row, later)})])
+    assert ask(
+        store, "select epoch(started_at) - $$, gpu_type, pool from instances order by 1".replace("$$", str(started))
+    ) == [(0.0, "H200", "p"), (300.0, "H100", None)]
+
+
+def test_a_gateway_that_chose_the_worker_names_the_instance_where_no_engine_does(store: Store) -> None:
+    store.commit([scrape(1)])
+    store.commit(
+        [
+            halves(
+                0,
+                gateway_half(1, instance="i", prefill_instance="p", requested_model=None),
+                gateway_half(2, instance="chosen"),
+                engine_half(2),
+                gateway_half(3, instance="i"),
+                gateway_half(3, part="retry", start_ns=T0 + 4 * SECOND, instance="j"),
+            )
+        ]
+    )
+    store.join()
+    query = "select source, instance, prefill_instance, pool, model from requests order by ts"
+    assert ask(store, query) == [
+        ("gateway", "i", "p", "p", "m"),
+        ("joined", "i", None, "p", "m"),
+        ("gateway", "j", None, None, "m"),
+    ]
+
+
 def test_gpu_rows_keep_lists_and_drop_what_has_no_column(store: Store) -> None:
     row = {"gpu": "GPU-1", "index": 0, "sm_active_ratio": 0.5, "throttle_reasons": "sw_power_cap,hw_slowdown",
            "state": "ok", "unheard_of": 1.0}  # fmt: skip
