@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from collector.store.batch import HalfBatch
 from collector.store.far import ends
-from collector.store.halves import GATEWAY, Halves, Sides, halves_of, joined_sides, no_halves, packed, unpacked
+from collector.store.halves import GATEWAY, Halves, Sides, joined_sides, no_halves, packed, sides_of, unpacked
 from collector.store.keys import Keys
 from collector.store.sqlfiles import sql
 
@@ -36,12 +36,10 @@ class HalfStore:
 
     def add(self, batches: Sequence[HalfBatch]) -> Sides | None:
         """Write the halves of all batches of a commit, inside the caller's transaction; a part counts once."""
-        found = [half for batch in batches for half in batch.halves]
-        if not found:
+        sides = sides_of([batch.halves for batch in batches])
+        if not len(sides):
             return None
-        gateways = [half for half in found if half.side == "gateway"]
-        engines = found if not gateways else [half for half in found if half.side != "gateway"]
-        sides = self._fresh(Sides(halves_of(gateways), halves_of(engines)))
+        sides = self._fresh(sides)
         if not len(sides):
             return None
         numbered = Sides(sides.gateways.numbered(self._next), sides.engines.numbered(self._next + len(sides.gateways)))
@@ -152,19 +150,19 @@ def by_side(halves: Halves) -> Sides:
 
 
 def seeds_of(sides: Sides) -> dict[str, Keys]:
-    """Return the keys that lead to halves of the same requests."""
+    """Return the keys that lead to halves of the same requests; some may be there several times."""
     gateways, engines = sides.gateways, sides.engines
     return {
-        "match": _distinct(gateways.match, engines.match),
-        "trace": _distinct(gateways.trace, engines.trace),
-        "key": _distinct(gateways.key, gateways.alias),
+        "match": _told(gateways.match, engines.match),
+        "trace": _told(gateways.trace, engines.trace),
+        "key": _told(gateways.key, gateways.alias),
         "part": np.zeros(0, np.uint64),
     }
 
 
-def _distinct(*keys: Keys) -> Keys:
-    found = np.unique(np.concatenate(keys))
-    return found[1:] if len(found) and found[0] == 0 else found
+def _told(*keys: Keys) -> Keys:
+    found: Keys = np.concatenate(keys)
+    return np.asarray(found[found != 0])
 
 
 def write_halves(connection: duckdb.DuckDBPyConnection, sides: Sequence[Halves]) -> None:

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
-from operator import attrgetter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import reduce
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
+from collector.store.half_fields import FIELD_TYPES, HalfFields
 from collector.store.keys import Keys, text_keys
 from signals.spans import RequestHalf
 
 GATEWAY, ENGINE, LOG = 0, 1, 2
-_TEXT, _WHOLE, _REAL = pa.string(), pa.int64(), pa.float64()
-_INTEGERS = {"start_ns", "end_ns", "input_tokens", "cached_tokens", "output_tokens", "spec_draft_tokens",
-             "spec_accepted_tokens", "attempts", "turn"}  # fmt: skip
 _KEYED = ("key", "part", "alias")
 #: Halves that are read together, so that they stay in the processor's cache.
 _BLOCK = 256
@@ -24,21 +23,8 @@ _BLOCK = 256
 _CODEC = pa.Codec("zstd", compression_level=1)
 
 
-def _type(name: str) -> pa.DataType:
-    if name in _INTEGERS:
-        return _WHOLE
-    if name.endswith("_seconds") or name == "temperature":
-        return _REAL
-    if name == "structured":
-        return pa.bool_()
-    if name == "prefix_hashes":
-        return pa.list_(pa.int64())
-    return _TEXT
-
-
-_TYPES = {field.name: _type(field.name) for field in fields(RequestHalf) if field.name != "side"}
 #: What a body may hold; `name` is what the sender calls the request, where nothing else names it.
-BODY_TYPES = {**{name: kind for name, kind in _TYPES.items() if name not in _KEYED}, "name": _TEXT}
+BODY_TYPES = {**{name: kind for name, kind in FIELD_TYPES.items() if name not in _KEYED}, "name": pa.string()}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -132,23 +118,38 @@ def no_halves() -> Halves:
     """Return halves without a row."""
     empty = np.zeros(0, np.uint64)
     whole = np.zeros(0, np.int64)
-    body = pa.table({"start_ns": pa.array([], _WHOLE)})
+    body = pa.table({"start_ns": pa.array([], pa.int64())})
     return Halves(whole, np.zeros(0, np.uint8), empty, empty, empty, empty, empty, whole, body)
 
 
-def halves_of(found: Sequence[RequestHalf]) -> Halves:
-    """Return halves of one side (engine and log are one) as columns, not yet numbered."""
-    if not found:
+def sides_of(groups: Iterable[Sequence[RequestHalf]]) -> Sides:
+    """Return halves as columns by side (engine and log are one), not yet numbered."""
+    gateways, engines = HalfFields(), HalfFields()
+    for found in groups:
+        for first in range(0, len(found), _BLOCK):
+            block = found[first : first + _BLOCK]
+            mine = [half for half in block if half.side == "gateway"]
+            gateways.read(mine)
+            if len(mine) < len(block):
+                engines.read([half for half in block if half.side != "gateway"] if mine else block)
+    return Sides(_halves(gateways, gateway=True), _halves(engines, gateway=False))
+
+
+def _halves(read: HalfFields, *, gateway: bool) -> Halves:
+    rows = len(read)
+    if not rows:
         return no_halves()
-    columns = _columns(found)
-    rows = len(found)
-    gateway = found[0].side == "gateway"
+    columns = read.arrays()
     keys = {name: text_keys(columns.get(name), rows) for name in ("key", "part", "match", "trace_id", "alias")}
-    if "match" not in columns and "request_id" not in columns:
-        columns["name"] = columns["key" if gateway else "part"]
-    elif _gaps(columns, "match") and _gaps(columns, "request_id"):
-        columns["name"] = _names(found, gateway)
-    side = np.zeros(rows, np.uint8) if gateway else np.array([1 + (half.side == "log") for half in found], np.uint8)
+    nameless = [columns[name].is_null() for name in ("match", "request_id") if name in columns]
+    own = columns["key" if gateway else "part"]
+    if not nameless:
+        columns["name"] = own
+    elif all(pc.any(column).as_py() for column in nameless):
+        columns["name"] = pc.if_else(reduce(pc.and_, nameless), own, pa.scalar(None, own.type))
+    side = np.zeros(rows, np.uint8) if gateway else np.full(rows, ENGINE, np.uint8)
+    if "log" in read.sides:
+        side = np.array([LOG if side == "log" else ENGINE for side in read.sides], np.uint8)
     return Halves(
         np.zeros(rows, np.int64),
         side,
@@ -160,45 +161,6 @@ def halves_of(found: Sequence[RequestHalf]) -> Halves:
         columns["start_ns"].to_numpy(),
         pa.table({name: column for name, column in columns.items() if name not in _KEYED}),
     )
-
-
-def _gaps(columns: dict[str, pa.Array], name: str) -> bool:
-    """Return whether some rows have no such value."""
-    return name not in columns or columns[name].null_count > 0
-
-
-def _names(found: Sequence[RequestHalf], gateway: bool) -> pa.Array:
-    return pa.array(
-        [
-            None if half.match is not None or half.request_id is not None else half.key if gateway else half.part
-            for half in found
-        ],
-        _TEXT,
-    )
-
-
-def _columns(found: Sequence[RequestHalf]) -> dict[str, pa.Array]:
-    """Return the fields of all halves, those left out that no half has: most are empty on one side, or throughout.
-
-    Fields are read block by block, since a half that was just read is at hand: half the cost of field by field.
-    """
-    likely = [name for name in _TYPES if getattr(found[0], name) is not None]
-    unlikely = [name for name in _TYPES if name not in likely]
-    read, glance = attrgetter("side", *likely), attrgetter("side", *unlikely)
-    columns: list[list[object]] = [[] for _ in likely]
-    seen: set[tuple[object, ...]] = set()
-    for first in range(0, len(found), _BLOCK):
-        block = found[first : first + _BLOCK]
-        values = zip(*map(read, block), strict=True)
-        next(values)
-        for column, more in zip(columns, values, strict=True):
-            column += more
-        seen.update(map(glance, block))
-    arrays = {name: pa.array(column, _TYPES[name]) for name, column in zip(likely, columns, strict=True)}
-    for place, name in enumerate(unlikely, 1):
-        if any(values[place] is not None for values in seen):
-            arrays[name] = pa.array(list(map(attrgetter(name), found)), _TYPES[name])
-    return arrays
 
 
 def packed(body: pa.Table) -> bytes:

@@ -122,7 +122,7 @@ class Joiner:
 
     def _join(self, fresh: Sides, old: _Old, span: tuple[int, int], reach: int) -> int:
         seeds = seeds_of(fresh)
-        seeds["key"], seeds["part"] = np.union1d(seeds["key"], old.keys), old.parts
+        seeds["key"], seeds["part"] = np.concatenate([seeds["key"], old.keys]), old.parts
         related = self.halves.related(self._done, *span, reach, seeds)
         if not len(related):
             return self._rebuild(fresh, fresh, old, None) if len(fresh) else 0

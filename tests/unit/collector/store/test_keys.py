@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from collector.store.halves import halves_of, packed, unpacked
+from collector.store.halves import packed, sides_of, unpacked
 from collector.store.keys import among, text_keys
 from tests.unit.collector.store.test_store import engine_half, gateway_half
 
@@ -52,7 +52,8 @@ def test_many_ids_have_as_many_keys() -> None:
     ],
 )  # fmt: skip
 def test_a_body_holds_every_field_that_a_half_has(found: list[object]) -> None:
-    columns = halves_of(found)  # type: ignore[arg-type]  # of halves
+    sides = sides_of([found[:5], found[5:]])  # type: ignore[list-item]  # of halves
+    columns = sides.gateways if len(sides.gateways) else sides.engines
     body = unpacked(packed(columns.body))
     for name in body.column_names:
         if name != "name":
