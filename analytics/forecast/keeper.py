@@ -10,6 +10,9 @@ from analytics.forecast.forecaster import Forecaster
 from analytics.forecast.history import FloatArray, TimeArray
 from analytics.forecast.registry import default
 
+#: Fits a fresh forecaster, here or elsewhere, and returns it.
+Learn = Callable[[Forecaster, TimeArray, FloatArray], Forecaster]
+
 
 @dataclass(slots=True)
 class _Kept:
@@ -19,17 +22,22 @@ class _Kept:
 
 
 class Keeper:
-    """Forecasters by key (model, tenant, signal, ...); not for use by several threads at once."""
+    """Forecasters by key (model, tenant, signal, ...); not for use by several threads at once.
+
+    `learn` fits a forecaster that `make` made: a caller who must not be held up has that done elsewhere.
+    """
 
     def __init__(
         self,
         make: Callable[[], Forecaster] = default,
         refit_after: timedelta = timedelta(hours=1),
         forget_after: timedelta = timedelta(days=1),
+        learn: Learn = lambda forecaster, times, values: forecaster.fit(times, values),
     ) -> None:
         self._make = make
         self._refit_after = refit_after
         self._forget_after = forget_after
+        self._learn = learn
         self._kept: dict[Hashable, _Kept] = {}
 
     def __len__(self) -> int:
@@ -39,7 +47,7 @@ class Keeper:
         """Return the forecaster of `key` with (times, values) taken in: learnt anew when it is old, else refreshed."""
         kept = self._kept.get(key)
         if kept is None or now - kept.fitted_at >= self._refit_after or now < kept.fitted_at:
-            kept = _Kept(self._make().fit(times, values), now, now)
+            kept = _Kept(self._learn(self._make(), times, values), now, now)
             self._kept[key] = kept
         else:
             kept.forecaster.refresh(times, values)

@@ -13,6 +13,7 @@ from collector.jobs.objectives import ObjectiveCounter
 from collector.jobs.prices import PriceKeeper
 from collector.jobs.scheduler import Job, Scheduler
 from collector.jobs.upkeep import Upkeep
+from collector.jobs.worker import Worker
 
 #: What jobs import when they first run: with scikit-learn and scipy, two seconds that hold up everybody else.
 LATE = (
@@ -42,7 +43,8 @@ def build_scheduler(parts: Services) -> Scheduler:
     """Return the jobs of a running collector."""
     counter = ObjectiveCounter(parts)
     alerts = AlertSender(parts)
-    decisions = DecisionKeeper(parts, lambda: alerts.budgets)
+    worker = Worker()
+    decisions = DecisionKeeper(parts, lambda: alerts.budgets, worker.learn)
     upkeep = Upkeep(parts)
 
     def join() -> None:
@@ -53,13 +55,14 @@ def build_scheduler(parts: Services) -> Scheduler:
 
     return Scheduler(
         (
-            Job("join", 2.0, join),
+            Job("join", 15.0, join),
             Job("decisions", 15.0, decisions.run),
             Job("alerts", 15.0, alerts.run),
             Job("objective_counts", 60.0, counter.run),
             Job("incidents", 60.0, incidents),
             Job("prices", 60.0, PriceKeeper(parts).run),
-            Job("forecasts", 300.0, ForecastKeeper(parts).run),
+            Job("forecasts", 300.0, ForecastKeeper(parts, worker.learn).run),
             Job("upkeep", 3_600.0, upkeep.run),
-        )
+        ),
+        ended=worker.stop,
     )

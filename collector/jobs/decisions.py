@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING
 
 from collector.api.inputs import configured_calendar, configured_pools
 from collector.api.services import Services
+from collector.jobs.worker import fitted
 from collector.sqlguard.formats import plain
 
 if TYPE_CHECKING:
     from analytics.forecast import Event, Keeper
+    from analytics.forecast.keeper import Learn
 
 #: An unchanged decision is stored again after this, so that gaps in the record mean a collector that was away.
 REPEAT = timedelta(minutes=5)
@@ -28,6 +30,8 @@ class DecisionKeeper:
     parts: Services
     #: Remaining error budget and burn rate by model, as the newest look at the objectives found them.
     budgets: Callable[[], Mapping[str, tuple[float, float]]] = dict
+    #: Fits forecasters, in another process where there is one.
+    learn: Learn = fitted
     _last: dict[str, tuple[datetime, tuple[object, ...]]] = field(default_factory=dict)
     _curves: Keeper | None = None
     _calendar: Sequence[Event] = ()
@@ -49,7 +53,10 @@ class DecisionKeeper:
             causes.setdefault(str(model), []).append(str(cause))
         calendar = configured_calendar(self.parts)
         if self._curves is None or self._calendar != calendar:
-            self._curves, self._calendar = Keeper(lambda: default(STEP_SECONDS, events=calendar)), calendar
+            self._curves, self._calendar = (
+                Keeper(lambda: default(STEP_SECONDS, events=calendar), learn=self.learn),
+                calendar,
+            )
         wishes = Wishes(
             pins=pins,
             frozen=self.parts.pins.frozen,

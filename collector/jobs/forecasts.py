@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING
 
 from collector.api.inputs import configured_calendar
 from collector.api.services import Services
+from collector.jobs.worker import fitted
 
 if TYPE_CHECKING:
     from analytics.forecast import Event, Keeper
+    from analytics.forecast.keeper import Learn
 
 STEP_SECONDS = 600
 #: Models whose forecasts are shown at most, in order of name: each costs a query every five minutes.
@@ -22,6 +24,8 @@ class ForecastKeeper:
     """Holds the fitted forecasters of models between runs."""
 
     parts: Services
+    #: Fits forecasters, in another process where there is one.
+    learn: Learn = fitted
     _keeper: Keeper | None = None
     _calendar: Sequence[Event] = ()
 
@@ -35,7 +39,10 @@ class ForecastKeeper:
         now = self.parts.clock()
         calendar = configured_calendar(self.parts)
         if self._keeper is None or calendar != self._calendar:
-            self._keeper, self._calendar = Keeper(lambda: default(STEP_SECONDS, events=calendar)), calendar
+            self._keeper, self._calendar = (
+                Keeper(lambda: default(STEP_SECONDS, events=calendar), learn=self.learn),
+                calendar,
+            )
         reader = self.parts.store.reader()
         found = {}
         for model in sorted(str(name) for name in reader.columns("forecast_models")["model"])[:MODELS]:

@@ -39,6 +39,8 @@ class Scheduler:
 
     jobs: Sequence[Job]
     monotonic: Callable[[], float] = time.monotonic
+    #: Called once no job runs any more.
+    ended: Callable[[], None] = lambda: None
     reports: dict[str, JobReport] = field(default_factory=dict)
     _stop: threading.Event = field(default_factory=threading.Event)
     _thread: threading.Thread | None = None
@@ -56,6 +58,7 @@ class Scheduler:
         self._stop.set()
         if self._thread is not None:
             self._thread.join(timeout=30.0)
+        self.ended()
 
     def run_once(self, job: Job) -> None:
         """Run one job and keep its report; only defects of ours are logged with their traceback."""
