@@ -8,18 +8,17 @@ import numpy as np
 import numpy.typing as npt
 
 from analytics.scaling.state import ColdStart
+from signals.startup import PHASES
 
 #: Assumed where no life was seen: weights at 1 GB/s from an object store for a 70B model (140 s) plus process start
 #: and graph capture (40 s). llm-d measures 100-110 s, its documentation speaks of 2-7 minutes.
 ASSUMED_SECONDS = 180.0
-#: The order in which a start-up passes its phases.
-PHASES = ("schedule", "pull", "load", "compile", "warm_up")
 
 
 def cold_start(
     seconds: npt.NDArray[np.float64], phases: Mapping[str, float] | None = None, assumed: float = ASSUMED_SECONDS
 ) -> ColdStart:
-    """Return P50 and P95 of the lives' start-up seconds (NaN and negative ones ignored).
+    """Return P50 and P95 of the lives' start-up seconds (NaN and negative ones ignored), and the phases seen.
 
     With fewer than 20 lives P95 is the largest of them: a small sample says nothing about its tail.
     """

@@ -8,7 +8,7 @@ from datetime import datetime
 from math import isfinite, nan
 from typing import Literal
 
-from analytics.scaling.state import Capacity, Memory
+from analytics.scaling.state import Capacity, ColdStart, Memory
 
 Action = Literal["up", "down", "hold", "hold_blind", "pinned"]
 Binding = Literal["queue", "kv", "ttft_trend", "forecast", "standby", "budget", "n_minus_1", "stale_data"]
@@ -51,8 +51,7 @@ class Decision:
     binding: Binding
     because: tuple[str, ...]
     forecast_horizon_seconds: float
-    cold_start_seconds: float
-    cold_start_from: str
+    cold_start: ColdStart
     demand_now: float
     demand_q50: float
     demand_q90: float
@@ -72,6 +71,11 @@ class Decision:
     advice: tuple[str, ...] = ()
     victims: tuple[str, ...] = ()
 
+    @property
+    def cold_start_seconds(self) -> float:
+        """P95 of the cold start."""
+        return self.cold_start.p95
+
     def to_dict(self) -> dict[str, object]:
         """Return the decision as plain JSON values (NaN becomes None, times RFC 3339)."""
         return {
@@ -89,7 +93,8 @@ class Decision:
             "binding": self.binding,
             "forecast_horizon_seconds": _number(self.forecast_horizon_seconds),
             "cold_start_seconds": _number(self.cold_start_seconds),
-            "cold_start_from": self.cold_start_from,
+            "cold_start_from": self.cold_start.origin,
+            "cold_start": self.cold_start.to_dict(),
             "demand": {
                 "now": _number(self.demand_now),
                 "q50": _number(self.demand_q50),

@@ -9,6 +9,7 @@ from math import isfinite, log, nan, sqrt
 
 from analytics.scaling.pool import Pool
 from analytics.scaling.settings import DEFAULT, Settings
+from signals.startup import PHASES
 
 #: Standard normal scores of the quantiles that a demand record carries.
 _SCORES = (0.0, 1.2816, 2.3263, 3.0902)
@@ -64,13 +65,27 @@ class Capacity:
 
 @dataclass(frozen=True, slots=True)
 class ColdStart:
-    """Seconds from asking for an instance to its first useful token; `p95` is the forecast horizon."""
+    """Seconds from asking for an instance to its first useful token; `p95` is the forecast horizon.
+
+    `phases` holds the median seconds of each phase that was seen.
+    """
 
     p50: float
     p95: float
     lives: int
     origin: str
     phases: tuple[tuple[str, float], ...] = ()
+
+    def to_dict(self) -> dict[str, object]:
+        """Return the record as plain JSON values; a phase that was not seen is None."""
+        seen = dict(self.phases)
+        return {
+            "p50_seconds": round(self.p50, 3),
+            "p95_seconds": round(self.p95, 3),
+            "lives": self.lives,
+            "from": self.origin,
+            "phases": {name: round(seen[name], 3) if name in seen else None for name in PHASES},
+        }
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,8 @@ from math import isfinite, nan
 import numpy as np
 
 from analytics.scaling import Settings, Sight
+from analytics.scaling.phases import Start
+from collector.answers.scale_phases import starts as told_starts
 from collector.answers.scale_roster import Roster
 from collector.store.reader import Columns, Reader, as_datetime
 
@@ -38,6 +40,8 @@ class Page:
     cold_starts: tuple[float, ...] = ()
     ready_at: Mapping[str, datetime] = field(default_factory=dict)
     max_running: float = nan
+    #: What engines told of the starts of this pool's instances.
+    starts: tuple[Start, ...] = ()
 
     @property
     def current(self) -> int:
@@ -95,17 +99,21 @@ def pages(reader: Reader, now: datetime, since: datetime, roster: Roster) -> dic
     scraped = reader.columns("scale_instances", since=since, now=now)
     lives = reader.columns("scale_lives", since=since - timedelta(days=13), now=now)
     scraped_rows, life_rows = roster.rows(scraped), roster.rows(lives)
+    told = told_starts(reader, now, since - timedelta(days=13), _begins(lives))
     found = {}
     for place in sorted(set(scraped_rows) | set(life_rows)):
         instances: dict[str, Instance] = {}
         stopped: dict[str, datetime] = {}
         starts: list[float] = []
         ready_at: dict[str, datetime] = {}
+        phases: list[Start] = []
         seats = nan
         for row in life_rows.get(place, ()):
             life = {name: values[row] for name, values in lives.items()}
             begun, ready = as_datetime(life["started_at"]), _moment(life["ready_at"])
             ended, name = _moment(life["stopped_at"]), str(life["instance"])
+            if (name, begun) in told:
+                phases.append(told[name, begun])
             seats = float(life["max_running"]) if life["max_running"] == life["max_running"] else seats
             if ready is not None:
                 ready_at[name] = ready
@@ -125,7 +133,9 @@ def pages(reader: Reader, now: datetime, since: datetime, roster: Roster) -> dic
             else:
                 instances[one.name] = one
         # A start of zero seconds is a life whose beginning nobody saw.
-        found[place] = Page(tuple(instances.values()), tuple(s for s in starts if s > 1.0), ready_at, seats)
+        found[place] = Page(
+            tuple(instances.values()), tuple(s for s in starts if s > 1.0), ready_at, seats, tuple(phases)
+        )
     return found
 
 
@@ -145,6 +155,14 @@ def _scraped(columns: Columns, row: int, lives: Mapping[str, Instance]) -> Insta
         kv_usage_ratio=float(columns["kv_usage_ratio"][row]),
         draining=life.draining if life is not None else False,
     )
+
+
+def _begins(lives: Columns) -> dict[str, list[datetime]]:
+    """Return the starts of processes by instance, in order."""
+    found: dict[str, set[datetime]] = {}
+    for name, begun in zip(lives["instance"].tolist(), lives["started_at"], strict=True):
+        found.setdefault(str(name), set()).add(as_datetime(begun))
+    return {name: sorted(times) for name, times in found.items()}
 
 
 def _moment(value: np.generic) -> datetime | None:

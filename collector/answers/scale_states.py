@@ -15,6 +15,7 @@ from analytics.scaling import Capacity, ColdStart, Demand, Event, Load, Memory, 
 from analytics.scaling import capacity as learn_capacity
 from analytics.scaling import cold_start as learn_cold_start
 from analytics.scaling import demand as read_demand
+from analytics.scaling.phases import median_phases
 from analytics.scaling.settings import DEFAULT, Settings
 from collector.answers.scale_curve import with_day_curve
 from collector.answers.scale_pages import Page, pages
@@ -75,7 +76,7 @@ def pool_states(reader: Reader, now: datetime, configured: Sequence[Pool], wishe
     states = []
     for place, pool in enumerate(roster.pools):
         page = shown.get(place, Page())
-        lead = learn_cold_start(np.array(page.cold_starts, dtype=np.float64))
+        lead = learn_cold_start(np.array(page.cold_starts, dtype=np.float64), median_phases(page.starts))
         demand = _demand(series, series_rows.get(place), now, step, lead, wishes)
         rate, preemptions = _capacity(windows, window_rows.get(place), page, now, wishes, pool)
         states.append(

@@ -11,19 +11,13 @@ from collector.store.rows import ARROW_TYPES, moment
 from signals import wire
 from signals.records import Identity
 from signals.spans import Span
+from signals.startup import SIGNAL, SPANS
 from signals.views import VIEWS
-
-SIGNAL = "startup_phase_seconds"
-#: vLLM's names (vllm/v1/engine/core.py, vllm/v1/worker/gpu_worker.py, vllm/v1/worker/gpu_model_runner.py).
-PHASES = frozenset({
-    "Overall Loading", "EngineCoreProc init", "EngineCore init", "Load model", "Allocate KV cache",
-    "Prepare model", "Profile model", "Warm up", "Capture model", "Init device",
-})  # fmt: skip
 
 
 def startup_batch(identity: Identity, spans: Sequence[Span]) -> TableBatch | None:
     """Return one row per start-up span, at its end; None when there is none."""
-    found = [span for span in spans if span.name in PHASES]
+    found = [span for span in spans if span.name in SPANS]
     if not found:
         return None
     types = {column.name: ARROW_TYPES[column.type] for column in VIEWS["signal_samples"].columns}
