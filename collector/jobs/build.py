@@ -55,6 +55,7 @@ def build_scheduler(parts: Services) -> Scheduler:
 
     return Scheduler(
         (
+            # The writer joins what it commits; this joins what a stop or a full disk left.
             Job("join", 15.0, join),
             Job("decisions", 15.0, decisions.run),
             Job("alerts", 15.0, alerts.run),

@@ -27,6 +27,8 @@ REACH_NS = 86_400_000_000_000
 KINDS = ("match", "trace", "key")
 #: Keys whose requests one transaction joins again.
 PIECE = 8_192
+#: Newer halves that are looked for at once: bounds the memory of it to some 150 MB.
+STEP = 500_000
 Times: TypeAlias = npt.NDArray[np.int64]
 
 
@@ -98,10 +100,15 @@ def far_pieces(
     first, last = connection.execute(sql(PACKAGE, "far_span"), numbers).fetchall()[0]
     if first is None:
         return []
-    params = {**numbers, "first": first, "last": last, "near": NEAR_NS, "reach": REACH_NS}
+    newer = {**numbers, "first": first, "last": last}
+    around = {"until": until, "first": first, "last": last, "near": NEAR_NS, "reach": REACH_NS}
     found: list[tuple[dict[str, Keys], tuple[int, int]]] = []
     for kind in KINDS:
-        keys: Keys = connection.sql(sql(PACKAGE, f"far_{kind}"), params=params).to_arrow_table()["value"].to_numpy()
+        known = connection.sql(sql(PACKAGE, f"far_newer_{kind}"), params=newer).to_arrow_table()
+        connection.register("newer_keys", known)  # of a known size: the smaller side of what follows
+        far = connection.sql(sql(PACKAGE, f"far_{kind}"), params=around)
+        keys: Keys = far.to_arrow_table()["value"].to_numpy()
+        connection.unregister("newer_keys")
         for place in range(0, len(keys), PIECE):
             none = {other: np.zeros(0, np.uint64) for other in KINDS}
             found.append(({**none, kind: keys[place : place + PIECE]}, (first, last)))

@@ -22,7 +22,7 @@ import pyarrow as pa
 from collector.store.archive import archive_days
 from collector.store.batch import Batch, ColumnBatch, HalfBatch, TableBatch
 from collector.store.columns import KnownLives, column_tables
-from collector.store.far import far_pieces
+from collector.store.far import STEP, far_pieces
 from collector.store.instances import one_row_each
 from collector.store.join import Joiner
 from collector.store.known import known_edge_sets, known_lives, table_types
@@ -263,18 +263,17 @@ class Store:
 
         Such are rare, and looking for them takes seconds: that is done beside the writers, the joins between them.
         """
-        with self._lock:
-            after, until = self._joiner.far_done, self._joiner.done
-        with self.cursor() as cursor:
-            try:
-                pieces = far_pieces(cursor, after, until)
-            except duckdb.Error as error:
-                raise StoreError(f"halves far apart were not looked for: {error}") from error
         written = 0
-        for seeds, span in pieces:
-            with self._writing("halves far apart could not be joined"):
-                written += self._joiner.join_far(seeds, span)
-        if until > after:
+        while (after := self._joiner.far_done) < (done := self._joiner.done):
+            until = min(after + STEP, done)
+            with self.cursor() as cursor:
+                try:
+                    pieces = far_pieces(cursor, after, until)
+                except duckdb.Error as error:
+                    raise StoreError(f"halves far apart were not looked for: {error}") from error
+            for seeds, span in pieces:
+                with self._writing("halves far apart could not be joined"):
+                    written += self._joiner.join_far(seeds, span)
             with self._writing("halves far apart will be looked for again"):
                 self._joiner.far_until(until)
         return written

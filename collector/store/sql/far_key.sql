@@ -1,25 +1,16 @@
--- Names the gateway keys of newer halves, their own and those they claim, whose halves begin far apart.
-with newer as (
-    select key as value
-    from stored.halves
-    where sequence > $after and sequence <= $until and start_ns between $first and $last and key is not null
-    union
-    select alias as value
-    from stored.halves
-    where sequence > $after and sequence <= $until and start_ns between $first and $last and alias is not null
-),
-parts as (
+-- Names the gateway keys, of those that newer halves have, whose halves begin far apart.
+with parts as (
     select key as value, start_ns
     from stored.halves
     where
         sequence <= $until and start_ns between $first - $reach and $last + $reach
-        and key in (select value from newer)
+        and key in (select value from newer_keys)
     union all
     select alias as value, start_ns
     from stored.halves
     where
         sequence <= $until and start_ns between $first - $reach and $last + $reach
-        and alias in (select value from newer)
+        and alias in (select value from newer_keys)
 )
 select value
 from parts

@@ -1,13 +1,8 @@
--- Names the response ids of newer halves whose halves begin far apart.
-with newer as (
-    select distinct match
-    from stored.halves
-    where sequence > $after and sequence <= $until and start_ns between $first and $last and match is not null
-)
+-- Names the response ids, of those that newer halves have, whose halves begin far apart.
 select match as value
 from stored.halves
 where
     sequence <= $until and start_ns between $first - $reach and $last + $reach
-    and match in (select match from newer)
+    and match in (select value from newer_keys)
 group by match
 having max(start_ns) - min(start_ns) > $near

@@ -32,6 +32,18 @@ def test_a_half_whose_clock_is_three_hours_late_is_joined_once_by_the_look_at_th
         assert ask(store, TTFTS) == [(1,)]
 
 
+def test_looking_in_small_steps_finds_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("collector.store.store.STEP", 2)
+    with Store.open(None) as store:
+        for number in range(5):
+            _stored(store, gateway_half(number))
+        for number in range(5):
+            _stored(store, engine_half(number, start_ns=T0 + (6 + number) * HOUR // 2))
+        assert store.join_far() == 5
+        assert store.join_far() == 0
+        assert ask(store, SOURCES) == [("joined", 5)]
+
+
 def test_a_half_that_comes_three_hours_after_its_partner_began_is_found_at_once() -> None:
     with Store.open(None) as store:
         _stored(store, *(gateway_half(number) for number in range(3)))
