@@ -1,6 +1,6 @@
 """Measures what this machine charges for memory that nobody touched for a second; says nothing of the agent.
 
-A kernel that pages idle memory out (DAMON's proactive reclaim), or a host that takes idle pages out of a guest's tables,
+A kernel that pages idle memory out (DAMON), or a host that takes idle pages out of a guest's tables,
 charges some ten microseconds for the first touch of each page after a pause, a hundred times what other machines do.
 Every program that wakes up once a second then costs many times its work: figures in per cent of a core compare only
 between machines of about the same price.
