@@ -11,8 +11,10 @@ import numpy.typing as npt
 
 from analytics.replay import Arrivals, Calibration, Engine, Simulator, arrivals
 from analytics.replay import calibrate as fit
+from analytics.replay.front import pareto_front
 from analytics.replay.scorecard import Fleet, Objective, scorecard
 from analytics.scaling.policies import get
+from collector.answers.replay_picture import ORACLE, frontier_picture
 from collector.store.reader import Columns, Reader
 from signals.errors import InputError, NotEnoughDataError, UnknownNameError
 
@@ -36,12 +38,17 @@ def replay(
 ) -> dict[str, object]:
     """Return `{"rows": [...]}` as the contract shapes it, the cheapest policy that keeps the objective first.
 
+    `front` names the policies that no other one beats in both cost and quality, `picture` draws them all.
+
     Raises UnknownNameError for a policy that does not exist and InputError for empty arrivals.
     """
-    named = [name if name == "oracle" else get(name).name for name in policies]
+    named = [name if name == ORACLE else get(name).name for name in policies]
     if len(load) == 0:
         raise InputError("there are no arrivals to replay")
     aim, what = objective or Objective(), fleet or Fleet()
+    found = scorecard(load, what, aim, named, cold_start_seconds, tune)
+    outcomes = [outcome for outcome, _ in found]
+    front = [outcome.policy for outcome in pareto_front([one for one in outcomes if one.policy != ORACLE])]
     rows = [
         {
             "policy": outcome.policy,
@@ -54,7 +61,7 @@ def replay(
             "p99_ttft": _number(outcome.p99_ttft),
             "usd": _number(outcome.usd),
         }
-        for outcome, over in scorecard(load, what, aim, named, cold_start_seconds, tune)
+        for outcome, over in found
     ]
     return {
         "rows": rows,
@@ -66,6 +73,8 @@ def replay(
             "tpot_seconds": _number(aim.tpot_seconds),
             "target": aim.target,
         },
+        "front": front,
+        "picture": frontier_picture(outcomes, front, aim.target, len(load)),
     }
 
 

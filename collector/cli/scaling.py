@@ -144,4 +144,5 @@ def replay(
         raise ConfigError(f"{trace} is no file; give a trace, or `calibrate`")
     if trace is not None and (given_by_environment("db") or given_by_environment("url")):
         where = None  # an argument beats the environment
-    show(run_replay(where, days, model, fleet, objectives, policies, cold_start, trace), output)
+    answer = run_replay(where, days, model, fleet, objectives, policies, cold_start, trace)
+    show(answer, output, head=[str(answer["picture"]), ""])

@@ -51,6 +51,19 @@ def _trace(folder: Path) -> Path:
     return path
 
 
+def test_the_picture_stands_above_the_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    argv = ["replay", str(_trace(tmp_path)), "--policies", "static-peak,knative"]
+    assert main([*argv, "-o", "json"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert main(argv) == 0
+    printed = capsys.readouterr().out
+    assert printed.startswith(answer["picture"] + "\n")
+    assert set(answer["front"]) <= {"static-peak", "knative"} and answer["front"]
+    assert "good ratio" in printed[len(answer["picture"]) :]
+    assert main([*argv, "-o", "csv"]) == 0
+    assert capsys.readouterr().out.startswith("policy,")
+
+
 def test_a_fit_needs_a_store() -> None:
     with pytest.raises(ConfigError, match="--db"):
         run_calibrate(None, 7.0, None)
