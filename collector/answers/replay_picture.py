@@ -24,7 +24,7 @@ def frontier_picture(outcomes: Sequence[Outcome], front: Collection[str], target
     """Return the picture with its legend; "" where there is nothing to draw.
 
     Both axes are logarithmic: the level one in GPU-hours, the upright one in the share of bad requests (99 % lies as
-    far from 90 % as from 99.9 %). None bad among `requests` is drawn as half a request. The objective is the dotted line.
+    far from 90 % as from 99.9 %). None bad among `requests` is drawn as half a request, the objective as a dotted line.
     """
     known = [one for one in outcomes if isfinite(one.good_ratio) and isfinite(one.gpu_hours)][: len(ascii_lowercase)]
     if not known:

@@ -1,4 +1,4 @@
-"""Reads recorded OTLP trace bodies (`*.bin`, as an exporter sent them) into half batches, as the receiver does."""
+"""Reads recorded OTLP trace bodies (`*.bin`, as an exporter sent them) into batches, as the receiver does."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from collector.receivers.traces import decode_traces, parse_spans
-from collector.store.batch import HalfBatch
+from collector.store.batch import HalfBatch, TableBatch
 from signals import wire
 from signals.errors import PayloadError
 
@@ -18,8 +18,10 @@ def trace_bodies(place: Path) -> list[Path]:
     return [body for body in sorted(place.glob("*.bin")) if "-logs" not in body.name and "-metrics" not in body.name]
 
 
-def half_batches(place: Path, instance: str | None, model: str | None, faults: list[str]) -> Iterator[HalfBatch]:
-    """Yield the half batches of each body; a body that cannot be read is a fault and stops nothing."""
+def half_batches(
+    place: Path, instance: str | None, model: str | None, faults: list[str]
+) -> Iterator[HalfBatch | TableBatch]:
+    """Yield half batches and phases of starts of each body; one that cannot be read is a fault and stops nothing."""
     for body in trace_bodies(place):
         try:
             message = parse_spans(body.read_bytes())
@@ -34,3 +36,4 @@ def half_batches(place: Path, instance: str | None, model: str | None, faults: l
         if decoded.rejected:
             faults.append(f"{body}: {decoded.rejected} spans refused: {decoded.why}")
         yield from decoded.batches
+        yield from decoded.starts
