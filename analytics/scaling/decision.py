@@ -107,6 +107,7 @@ class Decision:
                 "interval": [_number(self.capacity.low), _number(self.capacity.high)],
                 "from": self.capacity.origin,
                 "windows": self.capacity.windows,
+                "by_length": self._by_length(),
                 "unit": "requests per second",
             },
             "headroom_score": _number(self.headroom_score),
@@ -121,6 +122,29 @@ class Decision:
             "valid_until": _moment(self.valid_until),
             "advice": list(self.advice),
             "victims": list(self.victims),
+        }
+
+    def _by_length(self) -> dict[str, object] | None:
+        """Return what the lengths at the horizon do to capacity, with the instance seconds that each bucket costs."""
+        mix = self.capacity.mix
+        if mix is None:
+            return None
+        learned = self.capacity.value / mix.planned
+        return {
+            "applied": mix.applied,
+            "because": mix.because,
+            "factor": _number(mix.planned),
+            "interval": [_number(mix.low), _number(mix.high)],
+            "buckets": [
+                {
+                    "length_bucket": one.name,
+                    "requests": one.requests,
+                    "seconds_per_request": _number(work / learned) if learned > 0 else None,
+                    "learned_share": _number(one.learned_share),
+                    "horizon_share": _number(one.horizon_share),
+                }
+                for one, work in zip(mix.buckets, mix.work, strict=True)
+            ],
         }
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from math import isfinite, log, nan, sqrt
 
+from analytics.scaling.mix import Mix
 from analytics.scaling.pool import Pool
 from analytics.scaling.settings import DEFAULT, Settings
 from signals.startup import PHASES
@@ -49,7 +50,7 @@ class Demand:
 
 @dataclass(frozen=True, slots=True)
 class Capacity:
-    """Requests per second that one instance serves within the objectives, for the length mix of now."""
+    """Requests per second that one instance serves within the objectives, at the lengths of now or of the horizon."""
 
     value: float
     low: float
@@ -61,6 +62,15 @@ class Capacity:
     #: Relative change since the regime before, with its name; NaN where there is only one.
     drift: float = nan
     drift_since: str | None = None
+    #: How the lengths expected at the horizon change it; None where that was not looked at.
+    mix: Mix | None = None
+
+    def at(self, mix: Mix) -> Capacity:
+        """Return the capacity at the horizon's mix of lengths; only the note of it where the mix is not applied."""
+        if not mix.applied:
+            return replace(self, mix=mix)
+        ends = self.low * mix.low, self.high * mix.high
+        return replace(self, value=self.value * mix.planned, low=ends[0], high=ends[1], mix=mix)
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ from analytics.scaling import demand as read_demand
 from analytics.scaling.phases import median_phases
 from analytics.scaling.settings import DEFAULT, Settings
 from collector.answers.scale_curve import with_day_curve
+from collector.answers.scale_lengths import with_length_mix
 from collector.answers.scale_pages import Page, pages
 from collector.answers.scale_roster import Roster, Rows
 from collector.answers.scale_windows import windows_of
@@ -109,6 +110,10 @@ def pool_states(reader: Reader, now: datetime, configured: Sequence[Pool], wishe
             with_day_curve(reader, state, now, seen_since, wishes.timezone, wishes.calendar, wishes.curves)
             for state in states
         ]
+        states = [
+            with_length_mix(reader, state, now, since, step, _served(windows, window_rows.get(place)))
+            for place, state in enumerate(states)
+        ]
     return _partnered(_surviving(states) if wishes.survive_regions else states)
 
 
@@ -127,6 +132,11 @@ def _unseen(pool: Pool, wishes: Wishes) -> PoolState:
     return PoolState(
         pool, 0, 0, Demand(), rate, learn_cold_start(np.empty(0)), Load(), Sight(None, 0, 0), settings=wishes.settings
     )
+
+
+def _served(windows: Columns, rows: Rows | None) -> set[str]:
+    """Return the names of the instances that a pool's windows are of."""
+    return set() if rows is None else {str(name) for name in windows["instance"][rows]}
 
 
 def _demand(series: Columns, rows: Rows | None, now: datetime, step: float, lead: ColdStart, wishes: Wishes) -> Demand:
