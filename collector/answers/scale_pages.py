@@ -99,7 +99,7 @@ def pages(reader: Reader, now: datetime, since: datetime, roster: Roster) -> dic
     scraped = reader.columns("scale_instances", since=since, now=now)
     lives = reader.columns("scale_lives", since=since - timedelta(days=13), now=now)
     scraped_rows, life_rows = roster.rows(scraped), roster.rows(lives)
-    told = told_starts(reader, now, since - timedelta(days=13), _begins(lives))
+    told = told_starts(reader, now, _begins(lives))
     found = {}
     for place in sorted(set(scraped_rows) | set(life_rows)):
         instances: dict[str, Instance] = {}

@@ -16,12 +16,14 @@ __all__ = ["Starts", "starts"]
 Starts = dict[tuple[str, datetime], Start]
 #: A pod is placed and its image pulled before its process starts: so long before at most.
 BEFORE = timedelta(minutes=30)
+#: Starts of this time are looked at: gauges stand on every page, and more days of them would hold up the answer.
+REACH = timedelta(days=3)
 _EARLY = ("schedule", "pull")
 
 
-def starts(reader: Reader, now: datetime, since: datetime, lives: dict[str, list[datetime]]) -> Starts:
+def starts(reader: Reader, now: datetime, lives: dict[str, list[datetime]]) -> Starts:
     """Return what was told of each life of `lives` (times of process starts by instance, in order)."""
-    rows = reader.columns("scale_phases", since=since, now=now)
+    rows = reader.columns("scale_phases", since=now - REACH, now=now)
     found: dict[tuple[str, datetime], list[tuple[str, float, float]]] = {}
     for row in range(len(rows["phase"])):
         instance, name = str(rows["instance"][row]), str(rows["phase"][row])
