@@ -159,8 +159,9 @@ class Joiner:
         return replaced
 
     def _write(self, found: Requests, replaced: pa.Table | None) -> None:
-        if len(found.clock_faults):
-            self._connection.register("clock_faults", found.clock_faults)
+        faults = found.clock_faults if replaced is None else _not_told(found.clock_faults, replaced)
+        if len(faults):
+            self._connection.register("clock_faults", faults)
             self._connection.execute(sql(PACKAGE, "join_clocks"))
             self._connection.unregister("clock_faults")
         if len(found.table):
@@ -172,6 +173,12 @@ class Joiner:
             self._connection.unregister("joined_requests")
         if len(found.table) or replaced is not None:
             self._counts.count(with_tpot(found.table), replaced)
+
+
+def _not_told(faults: pa.Table, replaced: pa.Table) -> pa.Table:
+    """Return the faults of requests that were not joined before: a request that is joined again is told once."""
+    joined = replaced.filter(pc.equal(replaced["source"], "joined"))["gateway_key"]
+    return faults.filter(pc.invert(pc.is_in(faults["gateway_key"], value_set=joined.combine_chunks())))
 
 
 def with_tpot(table: pa.Table) -> pa.Table:

@@ -32,7 +32,7 @@ class Requests:
     """Rows of `stored.requests` and, beside them, what the clocks of the two sides say."""
 
     table: pa.Table
-    #: Rows (instance, gateway start, engine start in ns) whose engine began before the gateway or after its end.
+    #: Rows (instance, gateway_key, both starts in ns) whose engine began before the gateway or after its end.
     clock_faults: pa.Table
 
 
@@ -139,7 +139,7 @@ def request_rows(
         "gateway_output_tokens": g["output_tokens"],
     }
     table = pa.table({name: column for name, column in columns.items() if column is not None})
-    return Requests(table, times.faults(instance))
+    return Requests(table, times.faults(instance, columns["gateway_key"]))
 
 
 def _requests_only(gateways: Side, pairs: Pairs) -> Pairs:
@@ -200,12 +200,13 @@ class _Times:
             e_start,
         )
 
-    def faults(self, instance: Column) -> pa.Table:
+    def faults(self, instance: Column, key: Column) -> pa.Table:
         rows = np.flatnonzero(self.fault)
         named = pa.nulls(len(rows), pa.string()) if instance is None else instance.take(pa.array(rows))
         return pa.table(
             {
                 "instance": named,
+                "gateway_key": pa.nulls(len(rows), pa.uint64()) if key is None else key.take(pa.array(rows)),
                 "gateway_start": pa.array(self.gateway_start[rows]),
                 "engine_start": pa.array(self.engine_start[rows]),
             }
