@@ -2,31 +2,28 @@
 
 from __future__ import annotations
 
-import os
-import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 
 import numpy as np
-import pytest
 
 from analytics.forecast import Keeper, default
-from collector.jobs.worker import Worker, fitted
+from collector.jobs.worker import fitted
 
 TIMES = np.datetime64("2026-05-01", "us") + np.arange(3 * 144) * np.timedelta64(600, "s")
 VALUES = np.random.default_rng(3).gamma(9.0, 1.0, len(TIMES)) * (1.5 + np.sin(np.arange(len(TIMES)) / 144 * 2 * np.pi))
 
 
-@pytest.fixture
-def worker() -> Iterator[Worker]:
-    found = Worker()
-    yield found
-    found.stop()
-
-
-def test_learning_elsewhere_is_learning_here_and_a_dead_process_is_replaced(worker: Worker) -> None:
+#: A worker's process begins with its owner's main module: tests give it owners whose main module is theirs alone.
+REPLACED = """
+import os, signal
+import numpy as np
+from analytics.forecast import default
+from collector.jobs.worker import Worker, fitted
+from tests.unit.collector.jobs.test_worker import TIMES, VALUES
+if __name__ == "__main__":
+    worker = Worker()
     here = fitted(default(600), TIMES, VALUES).predict(12)
     assert np.array_equal(worker.learn(default(600), TIMES, VALUES).predict(12), here)
     (first,) = worker.pids()
@@ -34,6 +31,15 @@ def test_learning_elsewhere_is_learning_here_and_a_dead_process_is_replaced(work
     assert np.array_equal(worker.learn(default(600), TIMES, VALUES).predict(12), here)
     assert np.array_equal(worker.learn(default(600), TIMES, VALUES).predict(12), here)
     assert worker.pids() not in ([], [first])
+    worker.stop()
+    print("done")
+"""
+
+
+def test_learning_elsewhere_is_learning_here_and_a_dead_process_is_replaced() -> None:
+    done = subprocess.run([sys.executable, "-c", REPLACED], capture_output=True, text=True, timeout=60, check=False)
+    assert done.stdout == "done\n", done.stderr
+    assert "died" in done.stderr
 
 
 def test_a_worker_ends_when_its_owner_is_killed() -> None:
