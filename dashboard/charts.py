@@ -27,7 +27,12 @@ def latency(rows: Rows, metric: str, slo_seconds: float | None, changes: Rows = 
                 "value:Q",
                 title="seconds",
                 scale=alt.Scale(type="symlog", constant=0.05),
-                axis=alt.Axis(values=_ticks(frame, slo_seconds), labelExpr="'' + datum.value", labelOverlap=False),
+                axis=alt.Axis(  # values beyond the theme's tick count would be thinned to the first and the last
+                    values=_ticks(frame, slo_seconds),
+                    tickCount=MAX_TICKS + 1,
+                    labelExpr="'' + datum.value",
+                    labelOverlap=False,
+                ),
             ),
             color=alt.Color(
                 "series:N", title=None, scale=alt.Scale(domain=["P50", "P99"], range=[theme.P50, theme.P99])

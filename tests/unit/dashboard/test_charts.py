@@ -30,6 +30,11 @@ def test_a_latency_axis_has_labels_from_low_to_high() -> None:
     assert _axis_values(charts.latency(ROWS[:1], "ttft", None)) == [0.0, 0.001, 0.003, 0.01]
 
 
+def test_every_value_of_a_latency_axis_is_drawn() -> None:
+    axis = charts.latency(ROWS, "ttft", 2.0).to_dict()["layer"][0]["encoding"]["y"]["axis"]
+    assert axis["tickCount"] >= len(axis["values"]), "Vega thins out values beyond the tick count"
+
+
 def test_the_objective_is_a_line_with_its_limit() -> None:
     drawn = json.dumps(charts.latency(ROWS, "ttft", 2.0).to_dict())
     assert "objective 2 s" in drawn
