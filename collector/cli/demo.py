@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
 from pathlib import Path
 
 import click
@@ -10,6 +11,7 @@ import click
 from collector.cli.options import option
 from collector.cli.output import show
 from collector.cli.reading import CAUSE_COLUMNS, SCALE_COLUMNS, STATUS_COLUMNS
+from collector.cli.scale_table import brief, reasons
 
 
 @click.command()
@@ -65,6 +67,15 @@ def demo(once: bool, output: str, folder: Path | None, seconds: float, offset: f
     for name, answer in found.items():
         click.echo(f"== {name}")
         if isinstance(answer, dict):
-            shown = {**answer, "points": answer["points"][:6]} if name == "forecast" else answer
-            head = [f"verdict: {answer.get('verdict')}, stage: {answer.get('stage')}"] if name == "explain" else []
+            shown, head = _for_people(name, answer)
             show(shown, "table", columns[name], head)
+
+
+def _for_people(name: str, answer: Mapping[str, object]) -> tuple[Mapping[str, object], list[str]]:
+    """Return an answer as its table shows it, and the lines above the table."""
+    if name == "explain":
+        return answer, [f"verdict: {answer.get('verdict')}, stage: {answer.get('stage')}"]
+    if name == "scale":
+        return brief(answer), reasons(answer)
+    points = answer.get("points")
+    return ({**answer, "points": points[:6]} if isinstance(points, list) else answer), []

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
 
 import click
 
 from collector.cli.options import DURATION, given_by_environment, option, output_option, place_options
-from collector.cli.output import cell, show
+from collector.cli.output import main_rows, show
 from collector.cli.place import FilePlace, UrlPlace, resolve
 from collector.cli.reading import SCALE_COLUMNS, VIOLATED_OR_PENDING
+from collector.cli.scale_table import brief, reasons
 from signals.errors import ConfigError
 
 
@@ -45,34 +45,10 @@ def scale(
 
         given["pools"] = load_pools(pools)
     answer = place.answer("scale", given)
-    found = answer.get("recommendations")
-    rows = [row for row in found if isinstance(row, Mapping)] if isinstance(found, list) else []
-    head = [f"{row.get('pool')}: {line}" for row in rows for line in _lines(row)]
-    show(answer, output, SCALE_COLUMNS, head)
-    if any(row.get("action") in {"up", "down"} for row in rows):
+    shown = brief(answer) if output == "table" else answer
+    show(shown, output, SCALE_COLUMNS, reasons(answer))
+    if any(row.get("action") in {"up", "down"} for row in main_rows(answer)):
         raise click.exceptions.Exit(VIOLATED_OR_PENDING)
-
-
-def _lines(row: Mapping[str, object]) -> list[str]:
-    because = row.get("because")
-    return [
-        *(str(line) for line in (because if isinstance(because, list) else [])),
-        *_cold_start(row.get("cold_start")),
-    ]
-
-
-def _cold_start(found: object) -> list[str]:
-    """Return the cold start as one line, with the phases that were seen and the names of those that were not."""
-    if not isinstance(found, Mapping):
-        return []
-    phases = found.get("phases")
-    named = phases if isinstance(phases, Mapping) else {}
-    seen = [f"{name} {cell(seconds)} s" for name, seconds in named.items() if seconds is not None]
-    unseen = [str(name) for name, seconds in named.items() if seconds is None]
-    line = f"cold start P95 {cell(found.get('p95_seconds'))} s ({found.get('from')})"
-    if seen:
-        line += f": {', '.join(seen)}" + (f"; not seen: {', '.join(unseen)}" if unseen else "")
-    return [line]
 
 
 @scale.command()
