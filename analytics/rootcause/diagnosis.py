@@ -116,11 +116,11 @@ def _features(
 
 
 def _confidence(sure: float, scores: dict[str, float], order: list[str], place: int) -> float:
-    """Give the first its probability and share the rest among the others by score."""
+    """Give the first its probability and share the rest among the others by score; none is likelier than the first."""
     if place == 0:
         return sure
-    rest = sum(scores[name] for name in order[1:])
-    return (1 - sure) * scores[order[place]] / max(rest + 0.3, 1e-9)
+    score, rest = scores[order[place]], sum(scores[name] for name in order[1:])
+    return min((1 - sure) * score / max(rest + 0.3, 1e-9), sure * score / scores[order[0]])
 
 
 def _related(scene: Scene, cause: Cause) -> AlignedChange | None:

@@ -21,6 +21,8 @@ from signals.errors import ConfigError, InputError, UnknownNameError
 #: Metrics that are sought in slower requests, provided that the figure itself moved: tokens per second fell, or
 #: instance seconds per token rose, by this much.
 PREMISES = {"throughput": 0.9, "cost": 1.1}
+FIGURES = {"throughput": "output tokens per second", "cost": "instance seconds per output token"}
+QUIET = "bad events stayed within what the baseline makes likely"
 ALIASES = {
     "itl": "tpot",
     "ttft_seconds": "ttft",
@@ -47,7 +49,7 @@ def explain(
     asked = Asked(model, _metric(metric), now, start, end, at)
     span = _span(reader, asked)
     if span is None:
-        return _nothing(asked, "no requests and no pages of this model are stored", ("requests", "engine_samples"))
+        return _unknown(asked, "no requests and no pages of this model are stored", ("requests", "engine_samples"))
     found = find(reader, asked, span)
     if asked.metric == "acceptance" and (found is None or not found.change.significant):
         # Repeated text is easy to draft: acceptance that rises for no reason is a symptom as well.
@@ -55,14 +57,19 @@ def explain(
         if risen is not None and risen.change.significant:
             asked, found = replace(asked, rise=True), risen
     if found is None:
-        return _nothing(asked, "too little was recorded to compare with", ("requests",))
+        return _unknown(asked, "too little was recorded to compare with", ("requests",))
     if not found.change.significant:
         return _quiet(asked, found)
     if asked.metric in PREMISES:
         moved = premise(reader, asked, found)
+        if moved is None:
+            return {
+                **_unknown(asked, f"{FIGURES[asked.metric]} cannot be told", ("output_tokens",)),
+                **_heads(asked, found),
+            }
         limit = PREMISES[asked.metric]
-        if moved is None or (moved[1] - moved[0] * limit) * (limit - 1) <= 0:
-            return _quiet(asked, found)
+        if (moved[1] - moved[0] * limit) * (limit - 1) <= 0:
+            return _quiet(asked, found, f"{FIGURES[asked.metric]}: {moved[0]:.4g} before, {moved[1]:.4g} during")
     scene = Scene(observe(reader, asked, found))
     return _answer(asked, found, scene, diagnose(scene, found.change.z))
 
@@ -179,13 +186,14 @@ def _cause(ranked: Ranked) -> dict[str, object]:
     }
 
 
-def _quiet(asked: Asked, found: Found) -> dict[str, object]:
-    return {**_empty(), **_heads(asked, found), "because": "bad events stayed within what the baseline makes likely"}
+def _quiet(asked: Asked, found: Found, because: str = QUIET) -> dict[str, object]:
+    return {**_empty("no_significant_change"), **_heads(asked, found), "because": because}
 
 
-def _nothing(asked: Asked, because: str, missing: Sequence[str]) -> dict[str, object]:
+def _unknown(asked: Asked, because: str, missing: Sequence[str]) -> dict[str, object]:
+    """Say that it cannot be told: what was not recorded is never a sign that nothing happened."""
     return {
-        **_empty(),
+        **_empty("inconclusive"),
         "model": asked.model,
         "metric": asked.metric,
         "missing": list(missing),
@@ -193,9 +201,9 @@ def _nothing(asked: Asked, because: str, missing: Sequence[str]) -> dict[str, ob
     }
 
 
-def _empty() -> dict[str, object]:
+def _empty(verdict: str) -> dict[str, object]:
     return {
-        "verdict": "no_significant_change",
+        "verdict": verdict,
         "onset": None,
         "stage": None,
         "change_kind": None,

@@ -87,6 +87,8 @@ def explain(
     given = {"model": model or only_model(place), "metric": metric, names["start"]: start, names["end"]: end, "at": at}
     answer = place.answer("explain", given)
     head = ["   ".join(f"{name}: {cell(answer.get(key))}" for name, key in HEADLINE)]
+    if answer.get("because"):
+        head.append(f"because: {answer['because']}")
     causes = answer.get("causes")
     for cause in causes if isinstance(causes, list) else []:
         head.extend(_evidence_lines(cause))

@@ -64,6 +64,8 @@ def show(ask: Client) -> None:
 def _verdict(answer: Mapping[str, object]) -> None:
     kind, sentence = VERDICTS.get(text(answer, "verdict"), ("info", text(answer, "verdict")))
     {"success": st.success, "warning": st.warning, "info": st.info}[kind](sentence)
+    if answer.get("because"):
+        st.caption(text(answer, "because"))
     cells = st.columns(3)
     cells[0].metric("Stage", text(answer, "stage"), help="Where the added time is spent.")
     cells[1].metric(

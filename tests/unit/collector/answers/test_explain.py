@@ -88,12 +88,23 @@ def test_the_same_time_yesterday_joins_the_baseline_where_it_is_stored() -> None
 
 def test_nothing_stored_is_said_and_an_unknown_model_is_an_error(blocked: DuckReader) -> None:
     empty = explain(DuckReader(public_store()), END, model=MODEL)
-    assert empty["verdict"] == "no_significant_change"
+    assert empty["verdict"] == "inconclusive"
     assert empty["missing"]
     with pytest.raises(UnknownNameError, match="story/model"):
         explain(blocked, END, model="story/modle")
     with pytest.raises(UnknownNameError, match="ttft"):
         explain(blocked, END, model=MODEL, metric="tttf")
+
+
+def test_a_ratio_that_nothing_recorded_is_cannot_tell_not_no(blocked: DuckReader) -> None:
+    answer = explain(blocked, END, model=MODEL, metric="acceptance")
+    assert answer["verdict"] == "inconclusive"
+    assert answer["missing"]
+
+
+def test_slow_requests_without_dearer_tokens_are_no_rise_in_cost_and_the_figures_are_told(blocked: DuckReader) -> None:
+    answer = explain(blocked, END, model=MODEL, metric="cost", start=ONSET, end=END)
+    assert "output token" in str(answer["because"])
 
 
 def test_what_the_gateway_costs_is_named_with_its_figure() -> None:
