@@ -41,7 +41,9 @@ def run_service(
         log.error("cannot start: %s", error)
         return 1
     calm_collector()
-    log.info("agent %s (life %s) runs with %d targets", daemon.spool.agent, daemon.spool.epoch, len(daemon.loops))
+    log.info(
+        "agent %s (life %s) runs with %d targets", daemon.spool.agent, daemon.spool.epoch, len(daemon.roster.loops)
+    )
     notify(env, "READY=1")
     watch = config.agent.watch_seconds
     stamp = _stamp(path)

@@ -74,12 +74,12 @@ def test_targets_that_a_reload_drops_say_farewell_and_new_ones_begin(tmp_path: P
         first, second = "one", "two"
         until(lambda: "ok" in states(daemon, first))
         assert daemon.reload() is False
-        assert list(daemon.loops) == [first]
+        assert list(daemon.roster.loops) == [first]
         assert [check.good for check in daemon.checks() if check.name == "config"] == [False]
         assert daemon.reload() is True
         until(lambda: "ok" in states(daemon, second))
         assert states(daemon, first)[-1] == "gone"
-        assert list(daemon.loops) == [second]
+        assert list(daemon.roster.loops) == [second]
     finally:
         daemon.stop()
 
@@ -130,8 +130,8 @@ def test_targets_behind_loopback_are_named_after_their_machine(tmp_path: Path) -
     daemon = Daemon(settings(tmp_path), World(hostname=lambda: "node-a"))
     daemon.start()
     try:
-        daemon.found("static", [TargetConfig("http://127.0.0.1:8000"), TargetConfig("http://10.0.0.1:8000")])
-        assert sorted(daemon.loops) == ["10.0.0.1:8000", "node-a:8000"]
+        daemon.roster.found("static", [TargetConfig("http://127.0.0.1:8000"), TargetConfig("http://10.0.0.1:8000")])
+        assert sorted(daemon.roster.loops) == ["10.0.0.1:8000", "node-a:8000"]
     finally:
         daemon.stop()
 
