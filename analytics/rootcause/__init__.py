@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from analytics.rootcause.causes import CAUSES
 from analytics.rootcause.diagnosis import Diagnosis, diagnose
-from analytics.rootcause.localise import Segment, localise
+from analytics.rootcause.localise import localise
 from analytics.rootcause.observations import Observations
 from analytics.rootcause.scene import Scene
+from analytics.rootcause.segment import Segment
 from analytics.rootcause.spike import Change, Spike, compare, overdispersion, scan, spikes
 
 __all__ = [

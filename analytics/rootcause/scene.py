@@ -10,11 +10,12 @@ import numpy as np
 
 from analytics.rootcause.changelog import AlignedChange, align
 from analytics.rootcause.leaves import Columns, Leaves, leaves_of
-from analytics.rootcause.localise import Contrast, Segment, contrasts, rank, score_of
+from analytics.rootcause.localise import rank
 from analytics.rootcause.mixture import Mixture, split
 from analytics.rootcause.observations import Observations
 from analytics.rootcause.panel import Panel, panel_of
 from analytics.rootcause.requests import Requests, requests_of
+from analytics.rootcause.segment import Contrast, Segment, contrasts, score_of
 from analytics.rootcause.shift import Shift
 from analytics.rootcause.stages import Stages, stages_of
 

@@ -8,8 +8,9 @@ from analytics.rootcause.acceptance import drafting_of
 from analytics.rootcause.facts.service import acceptance, decode_pace
 from analytics.rootcause.form import Cause, Clause, Evidence, Finding, cannot_tell, hint, judge, ramp, rose, told
 from analytics.rootcause.leaves import leaves_of
-from analytics.rootcause.localise import contrasts, rank
+from analytics.rootcause.localise import rank
 from analytics.rootcause.scene import Scene
+from analytics.rootcause.segment import contrasts
 
 
 def weigh(scene: Scene) -> Finding:

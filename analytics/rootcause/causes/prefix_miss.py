@@ -8,8 +8,9 @@ from analytics.rootcause.facts.demand import input_weight
 from analytics.rootcause.facts.service import hit_ratio, prefill_pace, prefill_time
 from analytics.rootcause.form import Cause, Clause, Finding, cannot_tell, hint, judge, ramp, rose, steady, told
 from analytics.rootcause.leaves import leaves_of
-from analytics.rootcause.localise import Segment, contrasts, rank
+from analytics.rootcause.localise import rank
 from analytics.rootcause.scene import Scene
+from analytics.rootcause.segment import Segment, contrasts
 from analytics.rootcause.shift import Shift
 
 
