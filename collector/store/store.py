@@ -9,7 +9,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -20,23 +19,23 @@ import duckdb
 import pyarrow as pa
 
 from collector.store.archive import archive_days
-from collector.store.batch import Batch, ColumnBatch, HalfBatch, TableBatch
-from collector.store.columns import KnownLives, column_tables
+from collector.store.batch import Batch, ColumnBatch
 from collector.store.far import STEP, far_pieces
 from collector.store.instances import one_row_each
+from collector.store.intake import Intake, quality_row
 from collector.store.join import Joiner
-from collector.store.known import known_edge_sets, known_lives, table_types
+from collector.store.known import table_types
 from collector.store.latency_counts import LatencyCounts
-from collector.store.ledger import ledger_table, read_ledger, tidy_ledger
+from collector.store.ledger import read_ledger, tidy_ledger
 from collector.store.migrate import migrate, migrations, schema_version
 from collector.store.open import STORAGE_VERSION, confine, open_writable
 from collector.store.reader import DuckReader
-from collector.store.rows import EdgeSets, Rows, add_host_rows, add_scrape, arrow
+from collector.store.rows import arrow
 from collector.store.sqlfiles import sql
 from collector.store.tables import import_table
 from collector.store.transaction import refusal, require_room, take_back, transaction
 from signals.errors import StoreError
-from signals.records import GONE, HostRows, Identity, Scrape
+from signals.records import Identity
 
 PACKAGE = "collector.store"
 #: After these nothing can be done with a connection: a checkpoint failed, or the file could not be opened again.
@@ -60,9 +59,7 @@ class Store:
         self._connection = connection
         self._types = table_types(connection)
         self._ledger = read_ledger(connection)
-        self._edges = EdgeSets(known_edge_sets(connection))
-        self._lives = known_lives(connection)
-        self._seen = KnownLives()
+        self._intake = Intake(connection)
         self._counts = LatencyCounts(connection)
         self._joiner = Joiner(connection, self._counts, "team_alias")
         self._given_up = False
@@ -121,7 +118,7 @@ class Store:
     def _write(self, batches: Sequence[Batch], identities: set[Identity]) -> None:
         require_room(self.path)
         try:
-            ready = self._prepared(batches, identities)
+            ready = self._intake.sort(batches, identities)
         except BaseException:
             self._reread()
             raise
@@ -149,41 +146,6 @@ class Store:
         if halves is not None:
             self._joiner.halves.hold(halves)
 
-    def _prepared(self, batches: Sequence[Batch], identities: set[Identity]) -> _Ready:
-        """Sort the batches by how they are written, and turn scrapes into rows and columns."""
-        ready = _Ready()
-        rows = ready.rows
-        columns: list[ColumnBatch] = []
-        now = datetime.now(UTC)
-        for batch in batches:
-            if isinstance(batch, Scrape):
-                add_scrape(batch, rows, self._edges)
-                ready.lives.extend(self._lives.observe(batch))
-                if batch.state == GONE:
-                    self._seen.clear()
-                _note_error(rows, now, batch.target.instance, batch.state, batch.error)
-            elif isinstance(batch, ColumnBatch):
-                columns.append(batch)
-                for scrape in self._seen.fresh(batch):
-                    ready.lives.extend(self._lives.observe(scrape))
-                for source in batch.sources:
-                    if source.state == GONE:
-                        self._seen.clear()  # who comes back is to be seen again
-                    _note_error(rows, now, source.target.instance, source.state, source.error)
-            elif isinstance(batch, HostRows):
-                add_host_rows(batch, rows)
-            elif isinstance(batch, HalfBatch):
-                ready.halves.append(batch)
-                if batch.empty:
-                    rows.add("quality", _quality(now, batch.identity.agent, "empty_span", batch.empty, None))
-            else:
-                ready.tables.append(batch)
-        ready.lives.extend(rows.tables.pop("instances", []))
-        if columns:
-            ready.columns.update(column_tables(columns, lambda edges: self._edges.number(edges, rows)))
-        ready.columns["ledger"] = ledger_table(identities, now)
-        return ready
-
     def _rollback(self) -> None:
         take_back(self._connection)
         try:
@@ -193,10 +155,8 @@ class Store:
 
     def _reread(self) -> None:
         """Forget what a failed commit would have made true."""
-        self._edges = EdgeSets(known_edge_sets(self._connection))
-        self._lives = known_lives(self._connection)
+        self._intake.reread()
         self._counts.reread()
-        self._seen.clear()
 
     def _unknown_rows(self, batch: ColumnBatch, identities: set[Identity]) -> ColumnBatch | None:
         """Return the rows that are not stored yet, None when all are; note their identities."""
@@ -220,9 +180,9 @@ class Store:
         self._connection.unregister("incoming")
 
     def _merge_lives(self, lives: list[dict[str, object]]) -> None:
-        incoming = arrow(
-            "instances", [_full(row, self._types["instances"]) for row in one_row_each(lives)], self._types["instances"]
-        )
+        types = self._types["instances"]
+        rows = [{name: row.get(name) for name in types} for row in one_row_each(lives)]
+        incoming = arrow("instances", rows, types)
         self._connection.register("incoming_lives", incoming)
         for name in ("instances_insert", "instances_update"):
             self._connection.execute(sql(PACKAGE, name))
@@ -247,7 +207,7 @@ class Store:
     ) -> None:
         """Count something that was wrong with what came in; visible in `data_quality`."""
         with self._writing():
-            self._insert("quality", [_quality(datetime.now(UTC), source, kind, count, example)])
+            self._insert("quality", [quality_row(datetime.now(UTC), source, kind, count, example)])
 
     def join(self) -> int:
         """Join all that is pending into requests; return the number of requests written."""
@@ -369,27 +329,3 @@ class Store:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
-
-
-@dataclass(slots=True)
-class _Ready:
-    """What one commit writes, sorted by how."""
-
-    rows: Rows = field(default_factory=Rows)
-    columns: dict[str, pa.Table] = field(default_factory=dict)
-    halves: list[HalfBatch] = field(default_factory=list)
-    tables: list[TableBatch] = field(default_factory=list)
-    lives: list[dict[str, object]] = field(default_factory=list)
-
-
-def _note_error(rows: Rows, now: datetime, instance: str, state: str, error: str | None) -> None:
-    if error:
-        rows.add("quality", _quality(now, instance, f"scrape_{state}", 1, error))
-
-
-def _quality(ts: datetime, source: str | None, kind: str, count: int, example: str | None) -> dict[str, object]:
-    return {"ts": ts, "source": source, "kind": kind, "count": count, "example": example and example[:500]}
-
-
-def _full(row: dict[str, object], types: dict[str, str]) -> dict[str, object]:
-    return {name: row.get(name) for name in types}
