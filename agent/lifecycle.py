@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from signals.numbers import whole
 from signals.readings import Increments
 from signals.records import FAILED, GONE, Scrape
 
@@ -121,9 +122,7 @@ class Lifecycle:
             "stopped_at": life.stopped_at,
         }
         for name in ("kv_capacity_tokens", "block_tokens"):
-            text = scrape.facts.get(name)
-            if text is not None and text.replace(".", "", 1).isdigit():
-                row[name] = int(float(text))
+            row[name] = whole(scrape.facts, name)
         return {name: value for name, value in row.items() if value is not None}
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
+from signals.numbers import whole
 from signals.records import GONE, Scrape
 
 
@@ -81,9 +82,10 @@ class Lives:
             "started_at": begun,
         }
         for name in ("kv_capacity_tokens", "block_tokens", "max_running"):
-            text = facts.pop(name, None)
-            if text is not None and text.replace(".", "", 1).isdigit():
-                row[name] = int(float(text))
+            count = whole(facts, name)
+            facts.pop(name, None)
+            if count is not None:
+                row[name] = count
         if facts:
             row["config"] = list(facts.items())
         return row

@@ -11,7 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from signals.dialects import lines
-from signals.dialects.genai import number, text, whole
+from signals.dialects.genai import text
+from signals.numbers import number, whole
 from signals.spans import RequestHalf, Span
 
 REQUEST_SPAN = "http-request"
@@ -108,9 +109,9 @@ def line(record: Mapping[str, object]) -> RequestHalf | None:
         instance=worker_id(decode) if decode else None,
         prefill_instance=worker_id(prefill) if prefill and prefill != decode else None,
         engine="dynamo",
-        input_tokens=lines.whole(request, "input_tokens"),
-        cached_tokens=lines.whole(request, "cached_tokens"),
-        output_tokens=lines.whole(request, "output_tokens"),
+        input_tokens=whole(request, "input_tokens"),
+        cached_tokens=whole(request, "cached_tokens"),
+        output_tokens=whole(request, "output_tokens"),
         queue_seconds=lines.seconds(request, "prefill_wait_time_ms", scale=_MS),
         prefill_seconds=lines.seconds(request, "prefill_time_ms", scale=_MS),
         ttft_seconds=lines.seconds(request, "ttft_ms", scale=_MS),

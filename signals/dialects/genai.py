@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from math import isfinite
 
+from signals.numbers import number, whole
 from signals.spans import RequestHalf, Scalar, Span
 
 #: Texts that mean "no value".
@@ -51,27 +51,6 @@ def text(attributes: Mapping[str, Scalar], *names: str) -> str | None:
         if found not in NO_TEXT:
             return found
     return None
-
-
-def number(attributes: Mapping[str, Scalar], *names: str) -> float | None:
-    """Return the first of `names` that holds a finite number, also when it came as text."""
-    for name in names:
-        value = attributes.get(name)
-        if value is None or isinstance(value, bool):
-            continue
-        try:
-            found = float(value)
-        except ValueError:
-            continue
-        if isfinite(found):
-            return found
-    return None
-
-
-def whole(attributes: Mapping[str, Scalar], *names: str) -> int | None:
-    """Return the first of `names` that holds a whole number >= 0."""
-    found = number(attributes, *names)
-    return None if found is None or found < 0 else int(found)
 
 
 def first_reason(reasons: str | None) -> str | None:

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from math import isfinite
 
+from signals.numbers import number
+
 Line = Mapping[str, object]
 #: Words that several writers put where they have no value.
 NO_WORD = frozenset({"", "None", "null"})
@@ -18,27 +20,6 @@ def child(line: Line, *names: str) -> Line:
         if isinstance(found, Mapping):
             return found
     return {}
-
-
-def number(line: Line, *names: str) -> float | None:
-    """Return the first of `names` that holds a finite number, also as text."""
-    for name in names:
-        value = line.get(name)
-        if isinstance(value, bool) or not isinstance(value, int | float | str):
-            continue
-        try:
-            found = float(value)
-        except ValueError:
-            continue
-        if isfinite(found):
-            return found
-    return None
-
-
-def whole(line: Line, *names: str) -> int | None:
-    """Return the first of `names` that holds a whole number >= 0."""
-    found = number(line, *names)
-    return None if found is None or found < 0 else int(found)
 
 
 def word(line: Line, *names: str) -> str | None:

@@ -12,7 +12,8 @@ import json
 from collections.abc import Iterable, Mapping
 
 from signals.dialects import lines
-from signals.dialects.genai import first_reason, number, text, whole
+from signals.dialects.genai import first_reason, text
+from signals.numbers import number, whole
 from signals.spans import RequestHalf, Scalar, Span
 
 #: Routes that serve a model; other routes of the proxy are not requests.
@@ -171,13 +172,13 @@ def line(record: Mapping[str, object]) -> RequestHalf | None:
         requested_model=lines.word(record, "model_group") or served,
         tenant=lines.word(metadata, "user_api_key_team_alias"),
         tenant_id=lines.word(record, "team_id") or lines.word(metadata, "user_api_key_team_id"),
-        attempts=(lines.whole(metadata, "attempted_retries") or 0) + 1,
-        input_tokens=lines.whole(record, "prompt_tokens"),
-        cached_tokens=lines.whole(details, "cached_tokens"),
-        output_tokens=lines.whole(record, "completion_tokens"),
+        attempts=(whole(metadata, "attempted_retries") or 0) + 1,
+        input_tokens=whole(record, "prompt_tokens"),
+        cached_tokens=whole(details, "cached_tokens"),
+        output_tokens=whole(record, "completion_tokens"),
         ttft_seconds=(first - started) / 1e9 if first is not None and ended is not None and first < ended else None,
         e2e_seconds=None if ended is None else (ended - started) / 1e9,
-        status=status_of(lines.whole(error, "error_code"), "failure") if failed else "ok",
+        status=status_of(whole(error, "error_code"), "failure") if failed else "ok",
         session=lines.word(record, "session_id"),
     )
 

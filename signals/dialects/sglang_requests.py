@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping
 
 from signals.dialects import lines
 from signals.dialects.genai import latency_half
+from signals.numbers import number, whole
 from signals.spans import RequestHalf, Span
 
 #: vLLM's request spans have the same attributes under this name; they are another dialect's.
@@ -45,7 +46,7 @@ def line(record: Mapping[str, object]) -> RequestHalf | None:
         return None
     reason = lines.word(lines.child(meta, "finish_reason"), "type") or lines.word(meta, "finish_reason")
     sampling = lines.child(_parameters(record), "sampling_params")
-    draft = lines.whole(meta, "spec_draft_token_num", "spec_num_draft_tokens")
+    draft = whole(meta, "spec_draft_token_num", "spec_num_draft_tokens")
     return RequestHalf(
         side="engine",
         key=request_id,
@@ -57,18 +58,18 @@ def line(record: Mapping[str, object]) -> RequestHalf | None:
         model=lines.word(meta, "model", "model_name"),
         model_version=lines.word(meta, "weight_version"),
         engine="sglang",
-        input_tokens=lines.whole(meta, "prompt_tokens"),
-        cached_tokens=lines.whole(meta, "cached_tokens"),
-        output_tokens=lines.whole(meta, "completion_tokens"),
+        input_tokens=whole(meta, "prompt_tokens"),
+        cached_tokens=whole(meta, "cached_tokens"),
+        output_tokens=whole(meta, "completion_tokens"),
         queue_seconds=lines.seconds(meta, "queue_time"),
         ttft_seconds=lines.seconds(meta, "first_token_latency", "ttft"),
         e2e_seconds=e2e,
         status=_STATUS.get(reason or "", "ok"),
         finish_reason=reason,
         structured=None if not sampling else any(sampling.get(name) for name in _CONSTRAINTS),
-        temperature=lines.number(sampling, "temperature"),
+        temperature=number(sampling, "temperature"),
         spec_draft_tokens=draft,
-        spec_accepted_tokens=lines.whole(meta, "spec_accept_token_num", "spec_num_accepted_tokens"),
+        spec_accepted_tokens=whole(meta, "spec_accept_token_num", "spec_num_accepted_tokens"),
     )
 
 
