@@ -38,6 +38,7 @@ CELL_SUMS = (
     "gateway_sum",
     "gateway_known",
     "queue_sum",
+    "queue_known",
     "prefill_sum",
     "prefill_known",
     "prefill_tokens",
@@ -91,8 +92,9 @@ class Observations:
 
     `cells` has a column `phase` (before|during), the DIMENSIONS and the CELL_SUMS. `engine`, `gpus`, `hosts` and
     `signals` have a column `step` (time ÷ step_seconds) and their source. `instances`, `changes` and `gpu_events` are
-    rows as stored. `arrivals_during` counts recorded arrivals by step of `during_steps`. `rise` = the
-    question is why a share of accepted tokens rose. An empty mapping means that nothing of the kind was recorded.
+    rows as stored. `arrivals_during` counts recorded arrivals by step of `during_steps`, `arrivals_before` by step of
+    the calm history. `rise` = the question is why a share of accepted tokens rose. An empty mapping means that nothing
+    of the kind was recorded.
     """
 
     metric: str
@@ -108,6 +110,7 @@ class Observations:
     overdispersion: float = 1.0
     usual_rate: float | None = None
     arrivals_during: FloatArray | None = None
+    arrivals_before: FloatArray | None = None
     from_pages: bool = False
     dimensions: tuple[str, ...] = DIMENSIONS
     engine: Columns = field(default_factory=_none)

@@ -41,12 +41,18 @@ def stages_of(requests: Requests, engine: Panel, metric: str) -> Stages | None:
     if metric in OF_ONE_STAGE:
         return Stages({OF_ONE_STAGE[metric]: 1.0}, "requests")
     found = _from_requests(requests, metric)
-    if found is not None:
+    if found is not None and not _half_told(requests):
         return found
     gateway = _at_gateway(requests)
     if gateway is not None and gateway.share("gateway") > 0.5:
         return gateway
-    return _from_pages(engine) or gateway
+    return _from_pages(engine) or found or gateway
+
+
+def _half_told(requests: Requests) -> bool:
+    """Say whether requests tell only one of queue and prefill, so that what is left over may be the other."""
+    told = [requests.sum("during", name) for name in ("queue_known", "prefill_known")]
+    return min(told) < 0.5 * max(told)
 
 
 def _at_gateway(requests: Requests) -> Stages | None:

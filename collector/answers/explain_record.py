@@ -8,7 +8,7 @@ from datetime import timedelta
 import numpy as np
 
 from analytics.rootcause import Observations
-from analytics.rootcause.leaves import FloatArray
+from analytics.rootcause.leaves import FloatArray, IntArray
 from analytics.rootcause.observations import DIMENSIONS, EXTRA_DIMENSIONS
 from collector.answers.explain_window import METRICS, RATIOS, Asked, Found, moment
 from collector.store.reader import Columns, Reader
@@ -61,7 +61,8 @@ def observe(reader: Reader, asked: Asked, found: Found) -> Observations:
         overdispersion=found.change.overdispersion,
         from_pages=found.source == "pages",
         usual_rate=baseline.usual_rate,
-        arrivals_during=_arrivals(asked, found),
+        arrivals_during=_arrivals(asked, found, baseline.during),
+        arrivals_before=_arrivals(asked, found, baseline.before),
         dimensions=dimensions,
         engine=reader.columns("explain_engine", **of_model),
         gpus=reader.columns("explain_gpus", **of_model),
@@ -78,15 +79,14 @@ def observe(reader: Reader, asked: Asked, found: Found) -> Observations:
     )
 
 
-def _arrivals(asked: Asked, found: Found) -> FloatArray | None:
-    """Return the requests that arrived in each step of the window; pages and shares of tokens do not tell."""
+def _arrivals(asked: Asked, found: Found, steps: IntArray) -> FloatArray | None:
+    """Return the requests that arrived in each of `steps`; pages and shares of tokens do not tell."""
     if found.source != "requests" or asked.metric in RATIOS:
         return None
-    during = found.baseline.during
-    place = np.searchsorted(found.timeline.steps, during)
+    place = np.searchsorted(found.timeline.steps, steps)
     inside = place < len(found.timeline.steps)
-    inside[inside] = found.timeline.steps[place[inside]] == during[inside]
-    counts = np.zeros(len(during))
+    inside[inside] = found.timeline.steps[place[inside]] == steps[inside]
+    counts = np.zeros(len(steps))
     counts[inside] = found.timeline.total[place[inside]]
     return counts
 

@@ -91,7 +91,7 @@ def _segment(scene: Scene, seats: Seats) -> dict[str, str]:
 RIVALS = (
     "traffic_spike", "config_regression", "routing_hotspot", "fewer_instances", "region_loss", "output_tail",
     "long_requests", "slow_prefill", "release_regression", "gpu_throttle", "gpu_fault", "noisy_neighbour",
-    "slow_scoring", "speculation_overhead", "acceptance_drop", "grammar_cpu", "adapter_swap",
+    "slow_scoring", "speculation_overhead", "acceptance_drop", "grammar_cpu", "adapter_swap", "cache_tier_slow",
 )  # fmt: skip
 
 CAUSE = Cause(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from analytics.rootcause.facts.extra import steepest
 from analytics.rootcause.facts.service import hit_ratio, prefill_pace
-from analytics.rootcause.form import Cause, Clause, Finding, cannot_tell, judge, ramp, rose, told
+from analytics.rootcause.form import Cause, Clause, Finding, cannot_tell, hint, judge, ramp, rose, told
 from analytics.rootcause.scene import Scene
 
 WORDS = ("tier", "offload", "hicache", "external", "read_back", "lmcache", "prefetch", "storage", "kv_load", "mooncake")
@@ -27,7 +27,8 @@ def weigh(scene: Scene) -> Finding:
         Clause("external_hit_tokens", used, 1, told(outside, "share of prompt tokens from an outer tier")),
         Clause("cached_tokens", None if hits is None else ramp(hits.rise, -0.3, -0.05), 0.5, told(hits, "hit ratio")),
         Clause("stage", scene.stage_share("prefill", "other", "transfer", "queue"), 0.5),
-        Clause("prefill_seconds", rose(pace, 1.05, 1.4), 1, told(pace, "a prompt takes longer to be ready")),
+        # Who waits for the tier before admission waits in the queue, and its prefill is as fast as ever.
+        Clause("prefill_seconds", hint(rose(pace, 1.05, 1.4)), 1, told(pace, "a prompt takes longer to be ready")),
     ]
     return judge(scene.along("instance", "tenant", "region", "length_bucket") or {}, clauses)
 

@@ -35,12 +35,17 @@ def weigh(scene: Scene) -> Finding:
     return judge(segment, clauses)
 
 
+def requests_known(scene: Scene, phase: str) -> tuple[float, float]:
+    """Return how many requests tell their queue and their prefill: with one of them only, the other is no overhead."""
+    return scene.requests.sum(phase, "queue_known"), scene.requests.sum(phase, "prefill_known")
+
+
 def _outside(scene: Scene) -> Shift | None:
     """Return seconds to the first token that no recorded stage accounts for, per request with stages."""
     found = []
     for phase in ("before", "during"):
         known = scene.requests.sum(phase, "staged")
-        if known <= 0:
+        if known <= 0 or min(requests_known(scene, phase)) < 0.8 * known:
             return None
         parts = ("queue_sum", "prefill_sum", "transfer_sum", "staged_gateway_sum")
         told_by = sum(scene.requests.sum(phase, name) for name in parts)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from analytics.rootcause.facts.extra import steepest
 from analytics.rootcause.facts.service import decode_pace
-from analytics.rootcause.form import Cause, Clause, Finding, cannot_tell, judge, ramp, rose, told
+from analytics.rootcause.form import Cause, Clause, Finding, cannot_tell, hint, judge, ramp, rose, told
 from analytics.rootcause.scene import Scene
 
 
@@ -24,7 +24,8 @@ def weigh(scene: Scene) -> Finding:
         Clause(
             "grammar_seconds", _evident(rose(mask, 1.3, 2.5), own), 3, told(mask, "seconds spent on masks"), gate=True
         ),
-        Clause("structured", ramp(own, 0.4, 0.9), 1),
+        # Masks that hold up the whole step make plain requests as slow as constrained ones.
+        Clause("structured", ramp(own, 0.4, 0.9) if mask is None else hint(ramp(own, 0.4, 0.9)), 1),
         Clause("structured", rose(pace, 1.05, 1.5), 1, told(pace, "structured requests take longer per token")),
         Clause(
             "structured",
@@ -33,7 +34,7 @@ def weigh(scene: Scene) -> Finding:
             told(plain, "plain requests"),
         ),
         Clause("structured", ramp(during, 0.01, 0.1) if shares else None, 0.5),
-        Clause("structured", ramp(during - before, 0.0, 0.1) if shares else None, 0.3),
+        Clause("structured", hint(ramp(during - before, 0.0, 0.1)) if shares else None, 0.3),
     ]
     narrow = (
         {"structured": "true"}

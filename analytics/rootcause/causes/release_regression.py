@@ -18,6 +18,9 @@ from analytics.rootcause.form import (
 )
 from analytics.rootcause.scene import Scene
 
+#: What is left of the cause where the new version had served well before the onset.
+NOT_NEW = 0.35
+
 
 def weigh(scene: Scene) -> Finding:
     shares = scene.requests.shares("model_version")
@@ -37,6 +40,7 @@ def weigh(scene: Scene) -> Finding:
     aligned = max((c.weight for c in released if c.scope.get("model_version", new) == new), default=0.0)
     worse = _worse(scene, segment)
     clauses = [
+        Clause("model_version", NOT_NEW if _served_well(scene, segment) else 1.0, gate=True),
         Clause(
             "model_version",
             ramp(during - before, 0.03, 0.1),
@@ -51,6 +55,17 @@ def weigh(scene: Scene) -> Finding:
         Clause("requests", steady(scene.arrivals, 1.25, 2.0), 1 if not alone else 2, None),
     ]
     return judge(segment, clauses)
+
+
+def _served_well(scene: Scene, segment: dict[str, str]) -> bool:
+    """Say whether the new version served well before: as bad as now, it would have shown it in what it served."""
+    mask = scene.requests.inside(segment)
+    old, now = (
+        (scene.requests.sum(phase, "events", mask), scene.requests.sum(phase, "bad", mask))
+        for phase in ("before", "during")
+    )
+    told = old[0] * now[1] / max(now[0], 1.0)
+    return told >= 8.0 and old[1] < 0.25 * told
 
 
 def _newcomer(shares: dict[str, tuple[float, float]]) -> str | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from analytics.rootcause.facts.fleet import Fleet, fleet_of
-from analytics.rootcause.facts.service import prefill_pace
+from analytics.rootcause.facts.service import typical_pace
 from analytics.rootcause.form import Cause, Clause, Evidence, Finding, cannot_tell, judge, ramp, steady, told
 from analytics.rootcause.scene import Scene
 from analytics.rootcause.shift import Shift
@@ -24,7 +24,7 @@ def weigh(scene: Scene) -> Finding:
     before, during = kept[hot]
     segment = {"instance": hot}
     others = [ratio for name, ratio in grown.items() if name != hot]
-    pace, queue = prefill_pace(scene, segment), _peers(scene, hot)
+    pace, queue = typical_pace(scene, segment), _peers(scene, hot)
     clauses = [
         Clause(
             "instance",

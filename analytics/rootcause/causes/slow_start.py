@@ -44,7 +44,7 @@ CAUSE = Cause(
     "serving",
     ("instance", "started_at"),
     ("queue", "prefill", "decode", "other", "transfer"),
-    ("gpu_fault",),
+    ("gpu_fault", "gpu_throttle", "noisy_neighbour", "release_regression"),
     "Compare latency by age of the instance; look for compilation and cache loading in its first minutes.",
     "Warm up before readiness (all shapes, all graphs), and start earlier than the load needs.",
     weigh,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import inf, log
 
 from analytics.rootcause.facts.backlog import backlog_of
-from analytics.rootcause.facts.demand import brought_by, input_length, surprise
+from analytics.rootcause.facts.demand import brought_by, input_length, surprise, unusual
 from analytics.rootcause.facts.seats import Seats, fullest
 from analytics.rootcause.facts.service import prefill_pace
 from analytics.rootcause.form import Cause, Clause, Finding, judge, peaked, ramp, rose, steady, told
@@ -13,6 +13,8 @@ from analytics.rootcause.scene import Scene
 
 #: Taken off where the rise is over and its backlog stands before free memory: then what admits is the limit.
 PAST = 0.7
+#: What is left of the cause where calm history was as busy at times.
+SERVED_BEFORE = 0.4
 #: What is left of the cause where the tokens grew by longer prompts and hardly by more of them.
 LEAST = 0.3
 
@@ -31,6 +33,7 @@ def weigh(scene: Scene) -> Finding:
             told(backlog.arrivals, "arrivals while the queue stands") if backlog is not None else None,
             gate=True,
         ),
+        Clause("requests", _beyond_usual(scene), gate=True),
         Clause("input_tokens", max(LEAST, ramp(_by_number(scene), 0.15, 0.4) or 0.0), gate=True),
         Clause("queue_seconds", scene.stage_share("queue"), 2),
         Clause("prefill_seconds", steady(pace, 1.3, 2.0), 1, told(pace, "engines compute a token as fast as before")),
@@ -47,6 +50,12 @@ def weigh(scene: Scene) -> Finding:
             innocent = "KV memory has room: it is innocent" if seats.kv.peak < 0.9 else "KV memory is full as well"
             clauses.append(Clause("kv_usage_ratio", 1.0, 0.2, peaked(seats.kv, innocent)))
     return judge(segment, clauses)
+
+
+def _beyond_usual(scene: Scene) -> float:
+    """Say how far as many requests were never served in calm before."""
+    busy = unusual(scene)
+    return 1.0 if busy is None else max(SERVED_BEFORE, ramp(busy.ratio, 1.0, 1.15) or 0.0)
 
 
 def _by_number(scene: Scene) -> float:
@@ -73,7 +82,7 @@ CAUSE = Cause(
     "traffic",
     ("requests",),
     ("queue", "prefill", "decode", "other"),
-    ("region_loss", "fewer_instances"),
+    ("region_loss", "fewer_instances", "cache_tier_slow", "routing_hotspot"),
     "Compare arrivals per second with the capacity that `scale` measured; see which tenant brought them.",
     "Add instances ahead of the next rise (`scale`, `forecast`), or limit the tenant that brought it.",
     weigh,

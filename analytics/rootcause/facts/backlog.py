@@ -69,6 +69,8 @@ def arrived_by_step(scene: Scene) -> FloatArray | None:
     first, depth = _added(panel.values["first_tokens"])[panel.during], panel.values["queue_last"][:, panel.during]
     # The step before the first need not be the one that history ends with, so what queued up in the first is unknown.
     paged = np.maximum(first + np.nansum(np.diff(depth, axis=1, prepend=np.nan), axis=0), 0.0)
+    # Pages rarer than steps count several steps in one: the mean is right all the same.
+    paged *= np.isfinite(paged).mean()
     both = paged if recorded is None else np.fmax(recorded, paged) if len(paged) == len(recorded) else recorded
     return both / seconds if np.isfinite(both).any() else None
 

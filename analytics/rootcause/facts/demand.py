@@ -5,9 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from math import sqrt
 
+import numpy as np
+
+from analytics.rootcause.leaves import FloatArray
 from analytics.rootcause.requests import Mask
 from analytics.rootcause.scene import Scene
 from analytics.rootcause.shift import Shift
+
+#: Steps of calm history from which on stretches of it are compared with the window.
+SHORTEST_HISTORY = 12
 
 
 def input_length(scene: Scene, segment: Mapping[str, str] | None = None) -> Shift | None:
@@ -46,6 +52,25 @@ def brought_by(scene: Scene) -> dict[str, str]:
             if inside is not None and whole is not None and inside.ratio > 1.5 * whole.ratio and found.recall > 0.6:
                 return dict(found.segment)
     return {}
+
+
+def unusual(scene: Scene) -> Shift | None:
+    """Compare the busiest stretch of the window with one that calm history has in one of ten, in requests per second.
+
+    Traffic that comes in waves is often a third above its mean, and served all the same. None where history is too
+    short to have stretches.
+    """
+    before, during = scene.observations.arrivals_before, scene.observations.arrivals_during
+    if before is None or during is None or len(before) < SHORTEST_HISTORY or not len(during):
+        return None
+    width = max(min(len(during), len(before) // 6), 1)
+    usual, now = _stretches(before, width), _stretches(during, width)
+    seconds = float(scene.observations.step_seconds)
+    return Shift("busy_requests_per_second", float(np.quantile(usual, 0.9)) / seconds, float(now.max()) / seconds)
+
+
+def _stretches(counts: FloatArray, width: int) -> FloatArray:
+    return np.convolve(counts, np.full(width, 1.0 / width), "valid").astype(np.float64)
 
 
 def surprise(shift: Shift | None, seconds: float) -> float | None:

@@ -11,6 +11,8 @@ from analytics.rootcause.scene import Scene
 
 #: An instance is gone when its share of requests falls below this part of what it was, and new the other way round.
 GONE = 0.35
+#: Below this part of it an instance is gone whatever the others do.
+SILENT = 0.05
 #: Starts this long before the onset may still be warming up.
 YOUNG_SECONDS = 1200.0
 
@@ -51,12 +53,24 @@ def fleet_of(scene: Scene) -> Fleet | None:
     if not shares:
         return None
     even = 1.0 / len(shares)
-    gone = tuple(n for n, (before, during) in shares.items() if before > 0.15 * even and during < GONE * before)
+    # Where one draws what the others had, all of these have less of the whole, and none is gone.
+    kept = _kept_by_peers(shares)
+    gone = tuple(
+        n
+        for n, (before, during) in shares.items()
+        if before > 0.15 * even and during < max(GONE * kept, SILENT) * before
+    )
     new = tuple(n for n, (before, during) in shares.items() if during > 0.1 * even and before < 0.1 * GONE * during)
     started, stopped = _lives(scene)
     regions = scene.requests.shares("region")
     lost = tuple(n for n, (before, during) in regions.items() if before > 0.05 and during < GONE * before)
     return Fleet(shares, gone, new, started, stopped, lost)
+
+
+def _kept_by_peers(shares: dict[str, tuple[float, float]]) -> float:
+    """Return which part of its share the instance that kept most but one kept, at most 1."""
+    kept = sorted(during / before for before, during in shares.values() if before > 0)
+    return min(kept[-2], 1.0) if len(kept) > 2 else 1.0
 
 
 def fresh(fleet: Fleet) -> tuple[str, ...]:

@@ -96,7 +96,7 @@ def acceptance(scene: Scene, segment: Mapping[str, str] | None = None) -> Shift 
         found = scene.engine.quotient(
             "spec_acceptance_ratio", "spec_accepted_tokens", "spec_draft_tokens", (segment or {}).get("instance")
         )
-    drafts = scene.engine.quotient("drafts", "spec_draft_tokens", "spec_drafts")
+    drafts = scene.engine.quotient("drafts", "spec_draft_tokens", "spec_drafts") or _drafts_of_requests(scene)
     if found is None or drafts is None:
         return found
     return Shift(
@@ -104,6 +104,20 @@ def acceptance(scene: Scene, segment: Mapping[str, str] | None = None) -> Shift 
         _per_position(found.before, drafts.before),
         _per_position(found.during, drafts.during),
     )
+
+
+def _drafts_of_requests(scene: Scene) -> Shift | None:
+    """Return drafts per step as answers tell them: a step gives the accepted drafts and one token more."""
+    found = []
+    for phase in ("before", "during"):
+        drafted, accepted, made = (
+            scene.requests.sum(phase, name) for name in ("draft_tokens", "accepted_tokens", "output_tokens")
+        )
+        if drafted <= 0 or made - accepted < 0.01 * made:
+            return None
+        found.append(drafted / (made - accepted))
+    # Where only some of the answers were drafted for, this is no number of drafts.
+    return Shift("drafts", found[0], found[1]) if min(found) >= 1.0 else None
 
 
 def _per_position(ratio: float, drafts: float) -> float:

@@ -40,12 +40,16 @@ TAKES: dict[str, tuple[tuple[str, tuple[str, ...]], ...]] = {
     "engine_ttft": (("requests", ("engine_ttft_seconds", "engine_e2e_seconds")),),
     "changes": (("changes", ()),),
     "pages": (("engine_samples", ()), ("signal_samples", ())),
+    "spec": (
+        ("requests", ("spec_draft_tokens", "spec_accepted_tokens")),
+        ("engine_samples", ("spec_drafts", "spec_draft_tokens", "spec_accepted_tokens")),
+    ),
     "adapters": (("requests", ("adapter",)), ("engine_samples", ("adapters_waiting",))),
 }
 REQUESTS_ONLY = ("pages", "gpus", "hosts", "lives")
 #: Gaps that a service without requests has.
 PAGES_ONLY = ("gateway", "queue", "stages", "tenants", "versions", "instances", "cached", "buckets", "engine_ttft")
-LOG_GAPS = ("gateway", "queue", "stages", "instances", "cached", "engine_ttft", "adapters", "regions")
+LOG_GAPS = ("gateway", "queue", "stages", "instances", "cached", "engine_ttft", "adapters", "regions", "spec")
 
 
 @dataclass(slots=True)

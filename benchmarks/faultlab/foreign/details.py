@@ -73,7 +73,7 @@ def speculation_overhead(f: Fleet) -> None:
     _drafting(f)
     f.bend(range(f.size), "drafts", f.some(3.0, 6.0))
     f.bend(range(f.size), "base", f.some(1.1, 1.5))
-    _truth(f, "speculation_overhead", [{}], ["requests", "pages"], metric="tpot")
+    _truth(f, "speculation_overhead", [{}], ["spec"], ["slow_prefill"], "tpot")
 
 
 def acceptance_drop(f: Fleet) -> None:
@@ -85,7 +85,7 @@ def acceptance_drop(f: Fleet) -> None:
     else:
         mine = f.traffic.tenant == owner
         f.traffic.easy = np.where(mine & _during(f), f.some(0.5, 0.1), f.traffic.easy)
-    _truth(f, "acceptance_drop", _of(f, owner), ["requests", "pages"], metric="tpot")
+    _truth(f, "acceptance_drop", _of(f, owner), ["spec"], ["speculation_overhead"], "tpot")
 
 
 def slow_scoring(f: Fleet) -> None:

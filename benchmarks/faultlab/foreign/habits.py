@@ -9,7 +9,7 @@ import numpy as np
 #: What a service may not record, by name; drawn one or two at a time, beside whole kinds of services (`KINDS`).
 GAPS = (
     "gpus", "hosts", "gateway", "queue", "stages", "tenants", "regions", "versions", "instances", "cached", "lives",
-    "buckets", "engine_ttft", "changes", "pages", "adapters",
+    "buckets", "engine_ttft", "changes", "pages", "adapters", "spec",
 )  # fmt: skip
 #: (kind of service, share of cases): everything, a gap or two, requests alone, pages alone, a gateway's log alone.
 KINDS = (("full", 0.3), ("gaps", 0.35), ("requests", 0.13), ("pages", 0.12), ("gateway_log", 0.1))
@@ -86,7 +86,7 @@ def draw_habits(rng: np.random.Generator, smallest: int = 1) -> Habits:
         regions, tenants, horizon, since, until, float(rng.choice([0, 0, 30, 120, 300])) * min(1.0, length / 900),
         float(rng.choice([1, 5, 10, 15, 30, 60])), float(rng.choice([5, 15, 60])),
         float(rng.choice([0, 0, 2, 10])) * float(rng.uniform(-1, 1)), float(rng.uniform(1, 3)),
-        float(rng.uniform(0, 0.35)), float(rng.uniform(0, 0.5)),
+        float(rng.uniform(0, 0.2)), float(rng.uniform(0, 0.5)),
         str(rng.choice(["lognormal", "bimodal", "pareto"])), str(rng.choice(["random", "least", "session"])),
         float(rng.uniform(0, 1)), str(rng.choice(["window", "window", "at", "open"])), nuisances,
     )  # fmt: skip

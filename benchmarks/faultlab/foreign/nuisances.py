@@ -11,10 +11,13 @@ def disturb(f: Fleet) -> None:
     rng, habits = f.rng, f.habits
     for name in habits.nuisances:
         t = float(rng.uniform(max(0.0, habits.since - 3600), habits.until))
-        if rng.random() < 0.3:
+        near = rng.random() < 0.3
+        if near:
             t = habits.since - float(rng.uniform(0, 600))
         if name == "deploy" and not f.moved:
-            for place in f.places(float(rng.choice([0.3, 1.0]))):
+            # All at once at the onset would be the culprit to anybody; a part of the fleet is as well as the rest.
+            part = 0.3 if near or habits.since - 900 < t < habits.until else float(rng.choice([0.3, 1.0]))
+            for place in f.places(part if f.size > 2 else 0.0):
                 f.moved[place] = (t, "2026.10-1")
             f.changes.append(
                 {"t": t - 20, "kind": "release", "summary": "2026.10-1 is out", "model_version": "2026.10-1"}

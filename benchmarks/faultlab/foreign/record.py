@@ -123,6 +123,14 @@ def _pages(f: Fleet, day: Day) -> dict[str, npt.NDArray[np.generic]]:
         part |= {name: steps[:, column] for column, name in enumerate(PAGE) if column > 3}
         if f.controls["drafts"] == 0:
             part |= {k: np.full(n, np.nan) for k in ("spec_drafts", "spec_draft_tokens", "spec_accepted_tokens")}
+        if f.split:
+            mine = (day.route == place) & np.isfinite(day.first)
+            at = np.searchsorted(t, day.first[mine] + day.transfer[mine])
+            for name, weights in (
+                ("kv_transfer_seconds", day.transfer[mine]),
+                ("kv_transfer_bytes", f.traffic.prompt[mine] * 131_072.0),
+            ):
+                part[name] = np.bincount(at, weights=weights, minlength=n + 1)[:n]
         if f.reads_tier:
             part["external_hit_tokens"] = np.asarray(part["prefix_hit_tokens"], dtype=np.float64) * 0.5
         if f.customs.adapters or f.traffic.adapter.max(initial=-1) >= 0:

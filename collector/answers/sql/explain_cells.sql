@@ -30,8 +30,17 @@ with valued as (
         input_tokens::double as input_tokens,
         cached_tokens::double as cached_tokens,
         output_tokens::double as output_tokens,
-        queue_seconds,
-        prefill_seconds,
+        -- Who exports one of the two and the whole tells the other.
+        coalesce(
+            queue_seconds,
+            case when engine_ttft_seconds - prefill_seconds is not null
+                then greatest(engine_ttft_seconds - prefill_seconds - coalesce(transfer_seconds, 0), 0) end
+        ) as queue_seconds,
+        coalesce(
+            prefill_seconds,
+            case when engine_ttft_seconds - queue_seconds is not null
+                then greatest(engine_ttft_seconds - queue_seconds - coalesce(transfer_seconds, 0), 0) end
+        ) as prefill_seconds,
         transfer_seconds,
         case when output_tokens > 1 then coalesce(decode_seconds, e2e_seconds - ttft_seconds) end as decode_seconds,
         ttft_seconds,
@@ -168,6 +177,7 @@ select
     sum(gateway) as gateway_sum,
     sum(requests) filter (where has_gateway)::double as gateway_known,
     sum(queued) as queue_sum,
+    sum(requests) filter (where has_queue)::double as queue_known,
     sum(prefill) as prefill_sum,
     sum(requests) filter (where has_prefill)::double as prefill_known,
     sum(computed) filter (where has_prefill) as prefill_tokens,
