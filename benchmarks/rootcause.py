@@ -1,6 +1,6 @@
 """Measures explanations on faults injected into simulated fleets, beside six other methods and chance.
 
-`python -m benchmarks.rootcause [--quick]`; test seeds only. A verdict of inconclusive on a fault counts as a miss.
+`python -m benchmarks.rootcause [--quick | --full]`; test seeds only. Inconclusive on a fault counts as a miss.
 """
 
 from __future__ import annotations
@@ -28,6 +28,8 @@ from collector.store.reader import DuckReader
 
 SEEDS, CONTROLS = 7, 140
 QUICK_SEEDS, QUICK_CONTROLS = 1, 20
+#: About two thousand cases, on seeds that no other run has.
+FULL_SEEDS, FULL_CONTROLS, FULL_FIRST = 24, 140, TEST_SEEDS + 500_000
 
 
 class Peers:
@@ -57,8 +59,12 @@ def main(argv: Sequence[str] = ()) -> int:
     """Run all cases and write build/bench/rootcause.json."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.rootcause", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="one seed of each fault and severity, about a minute")
-    quick: bool = parser.parse_args(argv).quick
+    parser.add_argument("--full", action="store_true", help="about 2,000 cases, about half an hour")
+    asked = parser.parse_args(argv)
+    quick: bool = asked.quick
     cases = listed(TEST_SEEDS, QUICK_SEEDS if quick else SEEDS, QUICK_CONTROLS if quick else CONTROLS)
+    if asked.full:
+        cases = listed(FULL_FIRST, FULL_SEEDS, FULL_CONTROLS)
     peers = Peers()
     outcomes, dropped = [], 0
     for outcome in trials(cases, peers):

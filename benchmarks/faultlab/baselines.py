@@ -97,7 +97,7 @@ def _adtributor(rows: Arrays, late: npt.NDArray[np.bool_], bad: npt.NDArray[np.b
 
 def _surprise(p: float, q: float) -> float:
     middle = (p + q) / 2
-    return 0.5 * sum(x * np.log(x / middle) for x in (p, q) if x > 0)
+    return 0.5 * sum(x * float(np.log(x / middle)) for x in (p, q) if x > 0)
 
 
 def signals(connection: duckdb.DuckDBPyConnection, start: datetime, end: datetime) -> dict[str, str]:

@@ -41,7 +41,7 @@ MOST_ADAPTERS = 16
 
 
 @numba.njit(cache=True)
-def run(  # noqa: C901 - one loop, compiled as a whole
+def run(  # type: ignore[no-untyped-def]  # noqa: C901 - one loop, compiled as a whole
     arrival,
     tokens,
     cached,

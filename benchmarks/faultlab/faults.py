@@ -327,7 +327,7 @@ def _service(world: World) -> float:
     batch = 0.5 * p[P["seats"]]
     step = p[P["step"]] + batch * p[P["decode_slot"]]
     gained = 1 + (1.6 if p[P["draft"]] else 0.0)
-    return (
+    return float(
         float(np.mean(world.requests["output_tokens"])) / gained * step
         + float(np.mean(world.requests["input_tokens"] - world.requests["cached"])) * p[P["prefill_token"]] * 2
     )
@@ -336,7 +336,7 @@ def _service(world: World) -> float:
 def _headroom(world: World) -> float:
     """Return how many times the present traffic the seats of all instances could serve."""
     p = world.parameters[0, 0]
-    return max(p[P["seats"]] * len(world.instances) / (world.rate * _service(world)), 1.0)
+    return max(float(p[P["seats"]]) * len(world.instances) / (world.rate * _service(world)), 1.0)
 
 
 def _tighten(world: World, load: float) -> None:

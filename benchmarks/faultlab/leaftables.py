@@ -159,7 +159,7 @@ def _shows(case: LeafCase, segment: Segment) -> bool:
     inside = np.all([case.table[name] == level for name, level in segment.items()], axis=0)
     n0, b0, n1, b1 = (float(np.asarray(case.table[name], dtype=np.float64)[inside].sum()) for name in COUNTS)
     usual = n1 * (b0 + 0.5) / (n0 + 1)
-    return b1 - usual > max(10.0, 6 * np.sqrt(usual + 1))
+    return bool(b1 - usual > max(10.0, 6 * float(np.sqrt(usual + 1))))
 
 
 FAMILIES: tuple[Callable[[int], LeafCase], ...] = (failures, sums, many_values)

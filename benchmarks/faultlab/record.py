@@ -49,7 +49,7 @@ def _route(world: World) -> npt.NDArray[np.int64]:
 def _simulate(world: World, route: npt.NDArray[np.int64]) -> tuple[dict[str, object], dict[str, object]]:
     asked, count = world.requests, len(world.requests["ts"])
     found = {name: np.full(count, np.nan) for name in ("admitted", "first", "finished", "drafted", "taken")}
-    samples: list[dict[str, object]] = []
+    samples: list[dict[str, npt.NDArray[np.generic]]] = []
     for place, name in enumerate(world.instances):
         mine = np.flatnonzero(route == place)
         mine = mine[np.argsort((asked["ts"] + asked["gateway"])[mine], kind="stable")]
@@ -74,7 +74,7 @@ def _simulate(world: World, route: npt.NDArray[np.int64]) -> tuple[dict[str, obj
         for key, values in zip(found, result, strict=False):
             found[key][mine] = values
         samples.append(_samples(world, place, name, result[5]))
-    joined = {key: np.concatenate([part[key] for part in samples]) for key in samples[0]}
+    joined: dict[str, object] = {key: np.concatenate([part[key] for part in samples]) for key in samples[0]}
     return _requests(world, route, found), joined
 
 
@@ -147,7 +147,7 @@ def _samples(
     world: World, place: int, name: str, scrapes: npt.NDArray[np.float64]
 ) -> dict[str, npt.NDArray[np.generic]]:
     scrapes = scrapes[~np.isnan(scrapes[:, 0])]
-    ts = np.arange(len(scrapes)) * SCRAPE_SECONDS + place * 0.7
+    ts = np.arange(len(scrapes), dtype=np.float64) * SCRAPE_SECONDS + place * 0.7
     rows: dict[str, npt.NDArray[np.generic]] = {
         "ts": _times(ts),
         "interval_seconds": np.append(np.nan, np.diff(ts)),
@@ -191,15 +191,17 @@ def _gpus(world: World) -> dict[str, object]:
     ts = np.arange(0, world.horizon, GPU_SECONDS)
     during = (ts >= world.fault_from) & (ts < world.fault_to)
     parts = []
+    throttled: list[list[str]] = []
     for place, name in enumerate(world.instances):
         odd, rng, n = world.gpu.get(place, {}), world.rng, len(ts)
         ratio = float(odd.get("sm_clock_mhz", 1.0))  # type: ignore[arg-type]
         throttle = odd.get("throttle")
         heat = float(odd.get("temperature", 0.0))  # type: ignore[arg-type]
         busy = float(odd.get("sm_active_ratio", 1.0))  # type: ignore[arg-type]
+        throttled += [[str(throttle)] if during[i] and throttle else [] for i in range(n)]
         parts.append(
             {
-                "ts": _times(ts + place * 0.3),
+                "ts": _times(np.asarray(ts + place * 0.3, dtype=np.float64)),
                 "host": np.full(n, world.hosts[place], dtype=object),
                 "gpu": np.full(n, f"GPU-{place}", dtype=object),
                 "instance": np.full(n, name, dtype=object),
@@ -207,16 +209,13 @@ def _gpus(world: World) -> dict[str, object]:
                 "power_watts": rng.normal(480, 15, n) * np.where(during, 0.5 + 0.5 * ratio, 1.0),
                 "temperature_celsius": rng.normal(58, 1.5, n) + np.where(during, heat, 0.0),
                 "sm_clock_mhz": rng.normal(1900, 8, n) * np.where(during, ratio, 1.0),
-                "throttle_reasons": [[throttle] if during[i] and throttle else [] for i in range(n)],
                 "ecc_uncorrected": np.where(during, int(odd.get("ecc", 0)), 0),  # type: ignore[call-overload]
                 "remapped_rows": np.where(during, int(odd.get("remapped", 0)), 0),  # type: ignore[call-overload]
                 "state": np.full(n, "ok", dtype=object),
             }
         )
-    joined: dict[str, object] = {
-        key: np.concatenate([p[key] for p in parts]) for key in parts[0] if key != "throttle_reasons"
-    }
-    joined["throttle_reasons"] = [reasons for part in parts for reasons in part["throttle_reasons"]]
+    joined: dict[str, object] = {key: np.concatenate([p[key] for p in parts]) for key in parts[0]}
+    joined["throttle_reasons"] = throttled
     return joined
 
 
@@ -224,10 +223,10 @@ def _events(world: World) -> dict[str, object]:
     rows = world.gpu_events
     return {
         "ts": _times(np.array([world.fault_from + 5.0 for _ in rows])),
-        "host": np.array([world.hosts[int(row["instance"])] for row in rows], dtype=object),  # type: ignore[call-overload]
+        "host": np.array([world.hosts[int(str(row["instance"]))] for row in rows], dtype=object),
         "gpu": np.array([f"GPU-{row['instance']}" for row in rows], dtype=object),
         "kind": np.array([row["kind"] for row in rows], dtype=object),
-        "code": np.array([row["code"] for row in rows], dtype=np.int64),
+        "code": np.array([int(str(row["code"])) for row in rows], dtype=np.int64),
     }
 
 

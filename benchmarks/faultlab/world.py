@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -11,6 +12,8 @@ from benchmarks.faultlab.engine import PARAMETERS, P
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
+#: What is drawn for each request, by name: seconds, tokens, numbers of tenants, yes or no.
+Traffic = dict[str, npt.NDArray[Any]]
 #: Length classes as (name, lowest, highest) tokens, as the product buckets them.
 LENGTHS = (("0-1k", 40, 999), ("1k-4k", 1000, 3999), ("4k-16k", 4000, 15999), ("16k-64k", 16000, 63999))
 
@@ -30,7 +33,7 @@ class World:
     weights: Floats  # (2, instances): routing shares, healthy and faulty
     tenants: list[str]
     rate: float
-    requests: dict[str, npt.NDArray[np.generic]] = field(default_factory=dict)
+    requests: Traffic = field(default_factory=dict)
     gone: set[int] = field(default_factory=set)
     born: set[int] = field(default_factory=set)
     versions: tuple[list[str], list[str]] = (["v1"], ["v1"])
@@ -96,16 +99,14 @@ def draw(seed: int, requests: int = 30_000) -> World:
     return world
 
 
-def _traffic(world: World, rng: np.random.Generator) -> dict[str, npt.NDArray[np.generic]]:
+def _traffic(world: World, rng: np.random.Generator) -> Traffic:
     """Draw arrivals (Poisson with a gentle hourly wave) and what each request is."""
     count = rng.poisson(world.rate * world.horizon)
     ts = np.sort(rng.uniform(0, world.horizon, count))
     return columns(world, ts, rng)
 
 
-def columns(
-    world: World, ts: Floats, rng: np.random.Generator, tenant: int | None = None
-) -> dict[str, npt.NDArray[np.generic]]:
+def columns(world: World, ts: Floats, rng: np.random.Generator, tenant: int | None = None) -> Traffic:
     """Draw the properties of requests arriving at `ts`; tenants differ in length, domain, hits and structure."""
     count, many = len(ts), len(world.tenants)
     habits = np.random.default_rng(many * 7919 + len(world.instances))
@@ -143,7 +144,7 @@ def columns(
     }
 
 
-def add(world: World, more: dict[str, npt.NDArray[np.generic]]) -> None:
+def add(world: World, more: Traffic) -> None:
     """Add requests and keep the arrivals in order."""
     joined = {name: np.concatenate([world.requests[name], more[name]]) for name in more}
     order = np.argsort(joined["ts"], kind="stable")
