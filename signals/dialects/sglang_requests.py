@@ -1,4 +1,4 @@
-"""Turns SGLang's request spans and its request-metrics lines into engine halves; never keeps prompts or outputs.
+"""Turns SGLang's request spans and its request-metrics lines into request halves; never keeps prompts or outputs.
 
 A span carries `gen_ai.latency.*` on its root (tokenizer_manager.py). A line of `--export-metrics-to-file-dir`
 (`sglang-request-metrics-YYYYMMDD_HH.log`) is the request's `meta_info` beside `request_parameters`, a JSON text that
@@ -32,7 +32,7 @@ def halves(spans: Iterable[Span]) -> list[RequestHalf]:
 
 
 def line(record: Mapping[str, object]) -> RequestHalf | None:
-    """Return the engine half of one request-metrics line, or None when it is another kind of line."""
+    """Return the half of one request-metrics line, or None when it is another kind of line."""
     if "request_parameters" not in record:
         return None
     meta = lines.child(record, "meta_info") or record
@@ -48,7 +48,7 @@ def line(record: Mapping[str, object]) -> RequestHalf | None:
     sampling = lines.child(_parameters(record), "sampling_params")
     draft = whole(meta, "spec_draft_token_num", "spec_num_draft_tokens")
     return RequestHalf(
-        side="engine",
+        side="log",
         key=request_id,
         part=f"sglang/{request_id}",
         start_ns=received,

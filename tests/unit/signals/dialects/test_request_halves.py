@@ -117,7 +117,7 @@ def test_an_sglang_request_span_is_an_engine_half_and_its_stages_are_not() -> No
     assert (found.ttft_seconds, found.e2e_seconds, found.match) == (0.5, 2.0, "1f")
 
 
-def test_an_sglang_request_metrics_line_is_an_engine_half_without_its_prompt() -> None:
+def test_an_sglang_request_metrics_line_is_a_log_half_without_its_prompt() -> None:
     line = {
         "request_parameters": json.dumps(
             {"text": "secret words", "sampling_params": {"temperature": 0.7, "json_schema": "{}"}}
@@ -128,7 +128,7 @@ def test_an_sglang_request_metrics_line_is_an_engine_half_without_its_prompt() -
     }  # fmt: skip
     half = registry.log_half(line)
     assert half is not None
-    assert (half.side, half.engine, half.request_id, half.model_version) == ("engine", "sglang", "r-1", "v7")
+    assert (half.side, half.engine, half.request_id, half.model_version) == ("log", "sglang", "r-1", "v7")
     assert (half.start_ns, half.end_ns) == (1_700_000_000_500_000_000, 1_700_000_003_000_000_000)
     assert (half.temperature, half.structured, half.queue_seconds, half.finish_reason) == (0.7, True, 0.25, "stop")
     assert "secret" not in str(half)
