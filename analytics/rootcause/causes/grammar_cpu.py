@@ -20,7 +20,10 @@ def weigh(scene: Scene) -> Finding:
     pace = decode_pace(scene, segment) if during > 0 else None
     plain = decode_pace(scene, {"structured": "false"}) if shares.get("false", (0.0, 0.0))[1] > 0 else None
     own = scene.fit(segment) if during > 0 else 0.0
+    part = scene.engine.quotient("grammar_part", "grammar_seconds", "step_seconds")
     clauses = [
+        # More constrained answers in a larger batch cost more too; a twentieth of a step is no hold-up.
+        Clause("step_seconds", 1.0 if part is None else ramp(part.during, 0.02, 0.1), gate=True),
         Clause(
             "grammar_seconds", _evident(rose(mask, 1.3, 2.5), own), 3, told(mask, "seconds spent on masks"), gate=True
         ),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from analytics.rootcause.facts.demand import input_length, input_weight
+from analytics.rootcause.facts.demand import input_length, input_weight, token_demand
 from analytics.rootcause.facts.service import hit_ratio, prefill_pace, prefill_share
 from analytics.rootcause.form import Cause, Clause, Evidence, Finding, cannot_tell, judge, ramp, rose, steady, told
 from analytics.rootcause.scene import Scene
@@ -33,10 +33,12 @@ def weigh(scene: Scene) -> Finding:
 
 def _burden(scene: Scene) -> float:
     """Say how far prompts can hold seats: a queue forms behind them only if prefill fills part of the time served."""
-    share, queued = prefill_share(scene), scene.stage_share("queue")
+    share, queued, demand = prefill_share(scene), scene.stage_share("queue"), token_demand(scene)
     if share is None or queued is None:
         return 1.0
-    return 1.0 - queued * (1.0 - max(LEAST_BURDEN, ramp(share, 0.04, 0.1) or 0.0))
+    # Prompts that slow the decoding beside them hide in its time; that there is much more to compute tells them.
+    grown = rose(demand, 1.3, 2.0) or 0.0
+    return 1.0 - queued * (1.0 - max(LEAST_BURDEN, ramp(share, 0.04, 0.1) or 0.0, grown))
 
 
 def _grown(scene: Scene) -> tuple[str | None, tuple[float, float] | None]:

@@ -50,11 +50,22 @@ def ask(case: Case, reader: DuckReader) -> dict[str, object]:
         middle = begin + timedelta(seconds=habits.since + float(rng.uniform(0.4, 0.7)) * length)
         return explain(reader, now, model=habits.model, metric=metric, at=middle)
     if habits.question == "open" and habits.horizon - habits.since < 9000:
-        return explain(reader, now, model=habits.model, metric=metric)
+        answer = explain(reader, now, model=habits.model, metric=metric)
+        found = answer.get("window")
+        # Restless services have other incidents too; whoever is shown one asks on.
+        if isinstance(found, dict) and str(found["to"]) > _text(begin, habits.since):
+            return answer
+        return explain(
+            reader, now, model=habits.model, metric=metric, at=begin + timedelta(seconds=habits.since + 0.5 * length)
+        )
     off = min(90.0, 0.15 * length)
     start = begin + timedelta(seconds=habits.since + float(rng.uniform(-off, off)))
     end = begin + timedelta(seconds=min(habits.until + float(rng.uniform(-off, off)), habits.horizon))
     return explain(reader, now, model=habits.model, metric=metric, start=start, end=end)
+
+
+def _text(begin: datetime, seconds: float) -> str:
+    return (begin + timedelta(seconds=seconds)).isoformat()
 
 
 def grade(case: Case, answer: dict[str, object], seconds: float) -> Graded:
