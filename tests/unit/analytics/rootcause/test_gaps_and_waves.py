@@ -109,3 +109,28 @@ def test_a_version_that_served_well_before_the_onset_is_no_regression() -> None:
     story.changes.append({"kind": "release", "summary": "v2 out", "version": "v2"})
     story.r["prefill"] = np.where(story.during, story.r["prefill"] * 4, story.r["prefill"])
     assert first(asked(story)) == "slow_prefill"
+
+
+def test_long_prompts_that_slow_all_decoding_are_told_by_what_is_to_compute() -> None:
+    """Decoding beside long prompts takes so long that prefill is a small part of the time seats are held."""
+    story = Story()
+    long = story.during & (story.rng.random(len(story.t)) < 0.05)
+    story.r["tokens"] = np.where(long, 50_000, story.r["tokens"])
+    story.r["cached"] = np.where(long, 0, story.r["cached"])
+    story.r["pace"] = np.where(story.during, story.r["pace"] * 12, story.r["pace"])
+    queue_at_seats(story, np.full(len(story.s["t"]), 30.0))
+    story.r["queue"] = story.r["queue"] + np.where(story.during, 20.0, 0.0)
+    assert first(asked(story)) == "long_requests"
+
+
+def test_masks_that_take_a_sliver_of_a_step_hold_nobody_up() -> None:
+    """Twice the masks in a batch twice as large are still a hundredth of the step."""
+    story = Story()
+    more_requests(story, 1200, CALM_SECONDS + 900)
+    story.r["structured"] = story.rng.random(len(story.t)) < 0.3
+    queue_at_seats(story, (story.s["t"] - CALM_SECONDS) / 15)
+    story.s["grammar_seconds"] = np.where(story.busy, 0.15, story.s["grammar_seconds"])
+    causes = asked(story)["causes"]
+    assert isinstance(causes, list)
+    assert causes[0]["cause"] == "traffic_spike"
+    assert "grammar_cpu" not in [cause["cause"] for cause in causes]
