@@ -75,6 +75,29 @@ def test_a_request_that_comes_late_counts_in_its_own_minute(clock: Clock, tmp_pa
         assert ask(parts, by_minute) == [(1, 1, 1), (2, 0, 1)]
 
 
+def test_old_requests_that_an_import_brings_count_on_their_days_and_no_other_day_is_counted_again(
+    clock: Clock, tmp_path: Path
+) -> None:
+    clock.now = datetime(2026, 5, 20, 12, 10, 30, tzinfo=UTC)
+
+    def bring(parts: Services, name: str, *lines: str) -> None:
+        path = tmp_path / name / "requests.csv"
+        path.parent.mkdir()
+        path.write_text("\n".join(["ts,model,status,ttft_seconds", *lines]) + "\n")
+        import_sources(parts.store, list(recognise((str(path),)).sources), Options(), lambda _: None)
+
+    by_day = "select day(ts), sum(good), sum(bad) from objective_counts group by all order by all"
+    with parts_of(None, clock) as parts:
+        counter = ObjectiveCounter(parts)
+        bring(parts, "one", "2026-05-01T10:00:00Z,m,ok,0.5", "2026-05-20T12:00:00Z,m,ok,0.5")
+        counter.run()
+        assert ask(parts, by_day) == [(1, 1, 0), (20, 1, 0)]
+        bring(parts, "two", "2026-05-01T23:59:59Z,m,ok,4.0", "2026-05-09T10:00:00Z,m,ok,9.0")
+        clock.forward(hours=1)
+        counter.run()
+        assert ask(parts, by_day) == [(1, 1, 0), (2, 0, 1), (9, 0, 1), (20, 1, 0)]
+
+
 def test_a_decision_is_stored_when_it_differs_or_every_five_minutes(parts: Services, clock: Clock) -> None:
     keeper = DecisionKeeper(parts)
     count = "select count(*) from recommendations"
