@@ -38,6 +38,8 @@ HOST_SIGNALS = (
 )  # fmt: skip
 #: A segment's dimension must reach this share of the best score to be told instead of it.
 NEARLY_AS_GOOD = 0.85
+#: How well a segment is taken to fit whose dimension no request tells.
+UNTOLD_FIT = 0.6
 
 
 @dataclass(frozen=True)
@@ -121,9 +123,14 @@ class Scene:
         return dict(self.segments[0].segment) if self.segments else {}
 
     def fit(self, segment: Mapping[str, str]) -> float:
-        """Return how well a segment accounts for what got worse, against the best segment: 0..1."""
+        """Return how well a segment accounts for what got worse, against the best segment: 0..1.
+
+        Where no request tells a dimension of it, it can be neither confirmed nor ruled out.
+        """
         if not self.segments:
             return 0.0
+        if segment and any(name in self._all_dimensions and not self.requests.levels(name) for name in segment):
+            return UNTOLD_FIT
         best = max(self.segments[0].score, 1e-9)
         return float(np.clip(score_of(self.leaves, self._contrasts[0], dict(segment)).score / best, 0.0, 1.0))
 

@@ -104,4 +104,7 @@ def _from_pages(engine: Panel) -> Stages | None:
     seconds = {"queue": max(grown)} if grown else {}
     if prefill is not None:
         seconds["prefill"] = prefill.rise
+    moved = engine.quotient("transfer_seconds", "kv_transfer_seconds", "finished")
+    if moved is not None:
+        seconds["transfer"] = moved.rise
     return Stages(seconds, "pages")

@@ -19,7 +19,8 @@ def weigh(scene: Scene) -> Finding:
     segment = _segment(scene, victims, host)
     step, busy = decode_pace(scene, segment), scene.gpus.shift("sm_active_ratio", segment.get("instance"))
     own = scene.hosts.shift("engine_cpu_ratio", host)
-    recall = sum(scene.recall({"instance": name}) for name in victims) if victims else 1.0
+    told_where = bool(victims) and bool(scene.requests.levels("instance"))
+    recall = sum(scene.recall({"instance": name}) for name in victims) if told_where else 1.0
     clauses = [
         Clause(signal, ramp(shift.rise, 0.06, 0.25), 2, told(shift, f"CPU contention on {host}"), gate=True),
         Clause("instance", ramp(recall, 0.2, 0.6), 2, gate=True),

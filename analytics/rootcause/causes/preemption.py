@@ -10,6 +10,8 @@ from analytics.rootcause.shift import Shift
 
 #: Taken off where prompts of another size filled the memory: full memory is then what they did.
 FLOODED = 0.7
+#: How full memory is taken to be where requests are thrown out and no scrape saw it full.
+UNSEEN = 0.7
 
 
 def weigh(scene: Scene) -> Finding:
@@ -25,11 +27,14 @@ def weigh(scene: Scene) -> Finding:
     under = None
     if seats is not None and seats.running is not None and seats.cap and seats.cap_before:
         under = ramp(seats.running.during / max(seats.cap, seats.cap_before), 1.0, 0.8)
+    out = 0.0 if thrown is None else _thrown(scene, thrown, where) or 0.0
+    # Rare scrapes miss the moments at which memory is full; a counter of requests thrown out misses none.
+    filled = max(ramp(full.peak, 0.85, 0.95) or 0.0, UNSEEN * out)
     clauses = [
-        Clause("kv_usage_ratio", ramp(full.peak, 0.85, 0.95), 1, peaked(full, "KV memory is full"), gate=True),
+        Clause("kv_usage_ratio", filled, 1, peaked(full, "KV memory is full"), gate=True),
         Clause(
             "preemptions",
-            max(_thrown(scene, thrown, where) or 0.0, _refused(scene, seats)),
+            max(out, _refused(scene, seats)),
             3,
             peaked(thrown, "running requests were preempted"),
             gate=True,
@@ -37,7 +42,7 @@ def weigh(scene: Scene) -> Finding:
         if thrown is not None
         else Clause("preemptions", None),
         Clause("input_tokens", 1.0 - FLOODED * _flooded(scene), gate=True),
-        Clause("kv_usage_ratio", ramp(full.rise, 0.05, 0.3), 1),
+        Clause("kv_usage_ratio", max(ramp(full.rise, 0.05, 0.3) or 0.0, UNSEEN * out), 1),
         Clause("running", under, 0.5, told(seats.running, "fewer run than there are seats") if seats else None),
         Clause("queue_depth", ramp(seats.queue.peak, 0, 3), 0.5, peaked(seats.queue, "requests wait"))
         if seats
@@ -108,6 +113,7 @@ CAUSE = Cause(
         "gpu_fault",
         "noisy_neighbour",
         "acceptance_drop",
+        "release_regression",
     ),
     "Compare KV capacity in tokens with running × their length; count recomputed tokens.",
     "More KV memory (fewer weights per GPU, quantised KV), fewer seats, or a length limit.",

@@ -20,6 +20,8 @@ from analytics.rootcause.scene import Scene
 
 #: What is left of the cause where the new version had served well before the onset.
 NOT_NEW = 0.35
+#: It had if it took this share of the history: a roll-out that has just begun, or builds up, proves nothing.
+LONG_ENOUGH = 0.08
 
 
 def weigh(scene: Scene) -> Finding:
@@ -65,7 +67,8 @@ def _served_well(scene: Scene, segment: dict[str, str]) -> bool:
         for phase in ("before", "during")
     )
     told = old[0] * now[1] / max(now[0], 1.0)
-    return told >= 8.0 and old[1] < 0.25 * told
+    whole = scene.requests.sum("before", "events")
+    return told >= 8.0 and old[1] < 0.25 * told and old[0] > LONG_ENOUGH * whole
 
 
 def _newcomer(shares: dict[str, tuple[float, float]]) -> str | None:
@@ -98,7 +101,8 @@ def _unversioned(scene: Scene, weight: float, versions_known: bool) -> Finding:
     """Judge a release in the change log that left no trace in the requests' version."""
     pace = prefill_pace(scene, scene.focus)
     clauses = [
-        Clause("changes", ramp(weight, 0.2, 0.6), 1, gate=True),
+        # Where nobody tells versions, a release of one can never agree with the segment.
+        Clause("changes", ramp(weight, 0.2, 0.6) if versions_known else ramp(weight, 0.1, 0.4), 1, gate=True),
         Clause("model_version", 0.3 if versions_known else 0.7, 1, gate=True),
         Clause("prefill_seconds", rose(pace, 1.1, 1.5), 1, told(pace, "a prompt token costs more time")),
         Clause("requests", steady(scene.arrivals, 1.15, 1.5), 1, told(scene.arrivals, "arrivals did not rise")),
