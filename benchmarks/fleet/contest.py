@@ -6,7 +6,6 @@ import pickle
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from hashlib import sha256
-from math import inf
 from pathlib import Path
 from typing import TypeVar
 
@@ -50,50 +49,9 @@ class Contest:
     ours: Point
     oracle: Outcome
 
-    def tuned(self) -> dict[str, Point]:
-        """Return each baseline at the cheapest target that kept the objective on the tuning days."""
-        found: dict[str, Point] = {}
-        for point in self.points:
-            if point.tuning.good_ratio >= TARGET:
-                best = found.get(point.policy)
-                if best is None or point.tuning.gpu_hours < best.tuning.gpu_hours:
-                    found[point.policy] = point
-        return found
-
-    def equal(self, moving: bool = False) -> tuple[float, Point]:
-        """Return GPU-hours and point of the baseline that is cheapest on the reported days at our own good ratio.
-
-        That is hindsight in the baselines' favour: every target of every grid competes, and between two targets of a
-        grid the frontier is interpolated. `moving` leaves out fleets that never change (they cannot flap).
-        """
-        aim = min(self.ours.reported.good_ratio, TARGET)
-        best, by = inf, self.points[0]
-        points = [p for p in self.points if p.reported.scale_events > 0] if moving else self.points
-        for policy in {point.policy for point in points}:
-            line = sorted((p for p in points if p.policy == policy), key=lambda p: p.reported.good_ratio)
-            for low, high in zip([None, *line[:-1]], line, strict=True):
-                if high.reported.good_ratio < aim:
-                    continue
-                hours = high.reported.gpu_hours
-                if low is not None and low.reported.good_ratio < aim:
-                    span = high.reported.good_ratio - low.reported.good_ratio
-                    share = (aim - low.reported.good_ratio) / span
-                    hours = min(hours, low.reported.gpu_hours + share * (hours - low.reported.gpu_hours))
-                if hours < best:
-                    best, by = hours, high
-        return best, by
-
-    def hours_ratio(self) -> float:
-        """Return our GPU-hours over those of the cheapest baseline at our good ratio."""
-        return self.ours.reported.gpu_hours / self.equal()[0]
-
     def oracle_ratio(self) -> float:
         """Return our GPU-hours over those of the plan that knows the future."""
         return self.ours.reported.gpu_hours / self.oracle.gpu_hours
-
-    def flap_ratio(self) -> float:
-        """Return our flaps over those of the cheapest baseline that scales at all."""
-        return self.ours.reported.flaps / max(self.equal(moving=True)[1].reported.flaps, 1)
 
 
 def setting_of(workload: Workload, cold_start_seconds: float) -> Setting:
