@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     from analytics.slo import Objective
 
 T = TypeVar("T")
+#: Minutes older than this are stored and counted again while halves come late; requests need not be read for them.
+RAW_WINDOW = timedelta(hours=2)
 _seen: dict[Path, tuple[object, object]] = {}
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,7 +13,7 @@ import httpx
 
 from collector.answers.alert_payloads import alertmanager_payload, webhook_payloads
 from collector.answers.alerts import AlertBook, AlertRound, advance_alerts, find_alerts
-from collector.api.inputs import configured_objectives
+from collector.api.inputs import RAW_WINDOW, configured_objectives
 from collector.api.services import Services
 from signals.errors import UnreachableError
 
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 TIMEOUT_SECONDS = 5.0
-#: Minutes older than this are stored and counted again while halves come late; requests need not be read for them.
-RAW_WINDOW = timedelta(hours=2)
 
 
 @dataclass(slots=True)
