@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from analytics.rootcause.facts.fleet import fleet_of, fresh
+from analytics.rootcause.facts.fleet import Fleet, fleet_of, fresh
 from analytics.rootcause.form import Cause, Clause, Evidence, Finding, cannot_tell, judge, ramp
 from analytics.rootcause.scene import Scene
+
+#: What is left of the cause where an instance was restarted to take a new version.
+ROLLED_OUT = 0.55
 
 
 def weigh(scene: Scene) -> Finding:
@@ -34,8 +37,15 @@ def weigh(scene: Scene) -> Finding:
             gate=True,
         ),
         Clause("instance", scene.fit({"instance": worst}) if len(names) == 1 else 1.0, 1),
+        Clause("changes", ROLLED_OUT if _rolled_out(scene, fleet, worst) else 1.0, gate=True),
     ]
     return judge({"instance": worst}, clauses)
+
+
+def _rolled_out(scene: Scene, fleet: Fleet, name: str) -> bool:
+    """Say whether the instance served before and was restarted for a release: what it brought is then in question."""
+    served = fleet.shares[name][0] > 0.3 / max(len(fleet.shares), 1)
+    return served and any(change.kind == "release" and change.weight > 0.1 for change in scene.changes)
 
 
 CAUSE = Cause(
@@ -44,7 +54,7 @@ CAUSE = Cause(
     "serving",
     ("instance", "started_at"),
     ("queue", "prefill", "decode", "other", "transfer"),
-    ("gpu_fault", "gpu_throttle", "noisy_neighbour", "release_regression"),
+    ("gpu_fault", "gpu_throttle", "noisy_neighbour"),
     "Compare latency by age of the instance; look for compilation and cache loading in its first minutes.",
     "Warm up before readiness (all shapes, all graphs), and start earlier than the load needs.",
     weigh,

@@ -134,3 +134,11 @@ def test_masks_that_take_a_sliver_of_a_step_hold_nobody_up() -> None:
     assert isinstance(causes, list)
     assert causes[0]["cause"] == "traffic_spike"
     assert "grammar_cpu" not in [cause["cause"] for cause in causes]
+
+
+def test_instances_restarted_for_a_slower_release_are_not_cold_starts() -> None:
+    story = Story()
+    story.r["prefill"] = np.where(story.on("a") | story.on("b"), story.r["prefill"] * 5, story.r["prefill"])
+    story.lives = {"a": float(CALM_SECONDS), "b": float(CALM_SECONDS)}
+    story.changes.append({"kind": "release", "summary": "v2 out", "version": "v2"})
+    assert first(asked(story, "model_version")) == "release_regression"
