@@ -12,6 +12,7 @@ import numpy as np
 from analytics.forecast.calibration import Calibration, across_leads
 from analytics.forecast.history import FloatArray, History, IntArray
 from analytics.forecast.member import Fitted, Member
+from analytics.forecast.weighted_median import weighted_median
 
 #: Weights fall with this power of the relative error, up to and beyond an hour ahead. Chosen on the tuning series.
 POWER_NEAR, POWER_FAR = 8.0, 4.0
@@ -20,8 +21,6 @@ NEAR_SECONDS = 3_600
 HALF_LIFE_SECONDS = 21_600.0
 #: A member below this share of the best one's weight has no say.
 LEAST_SHARE = 0.05
-#: Half the share of the weight that makes the middle.
-MIDDLE = 0.1
 #: A member without a past is worth what the reference is; this share of a full past is mixed in.
 DRAWN = 0.15
 #: No member may exceed the highest demand seen by more than this factor.
@@ -79,25 +78,6 @@ class FittedBlend:
         total = row.sum() or 1.0
         order = np.argsort(-row)
         return {self.names[place]: round(float(row[place] / total), 4) for place in order if row[place] > 0}
-
-
-def weighted_median(values: FloatArray, weights: FloatArray) -> FloatArray:
-    """Return the mean of the roots of the middle fifth of the weight, squared, over the last axis; NaN has no weight.
-
-    A little wider than a plain median, so that the blend does not jump from member to member.
-    """
-    weights = np.where(np.isfinite(values), weights, 0.0)
-    lonely = weights.sum(axis=-1, keepdims=True) <= 0
-    weights = np.where(lonely, np.isfinite(values), weights)
-    order = np.argsort(np.where(np.isfinite(values), values, np.inf), axis=-1)
-    ranked = np.take_along_axis(values, order, axis=-1)
-    upper = np.take_along_axis(weights, order, axis=-1).cumsum(axis=-1)
-    total = upper[..., -1:]
-    upper = upper / np.maximum(total, 1e-300)
-    lower = np.concatenate([np.zeros_like(upper[..., :1]), upper[..., :-1]], axis=-1)
-    inside = np.maximum(np.minimum(upper, 0.5 + MIDDLE) - np.maximum(lower, 0.5 - MIDDLE), 0.0)
-    root = (np.sqrt(np.where(inside > 0, ranked, 0.0)) * inside).sum(axis=-1) / (2 * MIDDLE)
-    return np.where(total[..., 0] > 0, np.square(root), np.nan)
 
 
 def _ceiling(history: History) -> float:

@@ -76,12 +76,10 @@ def from_root(root: FloatArray) -> FloatArray:
 
 #: The past week, each day alike: slow to follow, hard to fool.
 WEEK = Profile((1, 2, 3, 4, 5, 6, 7), (1.0,) * 7)
-#: Yesterday and the same weekday.
-WEEKDAY = Profile((1, 2, 7, 14), (0.3, 0.1, 0.4, 0.2))
 #: The base that the direct ridge corrects.
 MIXED = Profile((1, 2, 3, 7, 14), (0.35, 0.2, 0.1, 0.25, 0.1))
-WEEK_SMOOTH = Profile(WEEK.days, WEEK.weights, smooth=True)
 YESTERDAY = Profile((1,), (1.0,))
-YESTERDAY_SMOOTH = Profile((1,), (1.0,), smooth=True)
 SAME_WEEKDAY = Profile((7,), (1.0,))
+#: The same weekday of four weeks.
+WEEKS = Profile((7, 14, 21, 28), (1.0,) * 4)
 SAME_WEEKDAY_SMOOTH = Profile((7,), (1.0,), smooth=True)

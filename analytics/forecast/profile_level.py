@@ -12,10 +12,8 @@ from analytics.forecast.profile import (
     SAME_WEEKDAY,
     SAME_WEEKDAY_SMOOTH,
     WEEK,
-    WEEK_SMOOTH,
-    WEEKDAY,
+    WEEKS,
     YESTERDAY,
-    YESTERDAY_SMOOTH,
     Profile,
     from_root,
     roots_of,
@@ -57,12 +55,9 @@ class ProfileLevel(Formula):
         return demand
 
 
-WEEK_PROFILE = ProfileLevel("week_profile", WEEK)
-WEEKDAY_PROFILE = ProfileLevel("weekday_profile", WEEKDAY)
+WEEKS_PROFILE = ProfileLevel("weeks_profile", WEEKS)
 PROFILE_LEVEL = ProfileLevel("profile_level", WEEK, ((HALF_HOUR, 1.0), (THREE_HOURS, 6.0), (DAY, FOR_GOOD)))
-PROFILE_LEVEL_SMOOTH = ProfileLevel("profile_level_smooth", WEEK_SMOOTH, PROFILE_LEVEL.follow)
 PROFILE_FOLLOW = ProfileLevel("profile_follow", WEEK, ((THREE_HOURS, FOR_GOOD),))
-YESTERDAY_LEVEL = ProfileLevel("yesterday_level", YESTERDAY_SMOOTH, ((STEP, 3.0),))
 YESTERDAY_STEP = ProfileLevel("yesterday_step", YESTERDAY, ((STEP, 3.0),))
 WEEK_STEP = ProfileLevel("week_step", WEEK, ((STEP, 3.0),), THREE_HOURS)
 WEEKDAY_STEP = ProfileLevel("weekday_step", SAME_WEEKDAY, ((STEP, 3.0),), THREE_HOURS)

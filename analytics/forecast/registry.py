@@ -4,6 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from analytics.forecast.analog import (
+    ANALOG_1H,
+    ANALOG_3H,
+    ANALOG_6H,
+    ANALOG_ASTRAY,
+    ANALOG_ASTRAY_NEAR,
+    ANALOG_SLOW,
+)
 from analytics.forecast.blend import Blend
 from analytics.forecast.direct_ridge import RIDGE_FREE, RIDGE_TIED
 from analytics.forecast.events import Event
@@ -16,12 +24,9 @@ from analytics.forecast.profile_level import (
     LAST_WEEK_LEVEL,
     PROFILE_FOLLOW,
     PROFILE_LEVEL,
-    PROFILE_LEVEL_SMOOTH,
-    WEEK_PROFILE,
     WEEK_STEP,
-    WEEKDAY_PROFILE,
     WEEKDAY_STEP,
-    YESTERDAY_LEVEL,
+    WEEKS_PROFILE,
     YESTERDAY_STEP,
 )
 from analytics.forecast.seasonal_naive import NAIVE_DAY, NAIVE_WEEK
@@ -30,16 +35,17 @@ from signals.errors import UnknownNameError
 BLEND = Blend(
     "blend",
     (
-        LAST, LAST_HOUR, LAST_DAY, NAIVE_DAY, NAIVE_WEEK, WEEK_PROFILE, WEEKDAY_PROFILE,
-        PROFILE_LEVEL_SMOOTH, PROFILE_FOLLOW, YESTERDAY_LEVEL, YESTERDAY_STEP, WEEK_STEP, WEEKDAY_STEP, LAST_WEEK_LEVEL,
-        RIDGE_FREE, RIDGE_TIED, FOURIER_RIDGE,
+        LAST, LAST_HOUR, LAST_DAY, NAIVE_DAY, NAIVE_WEEK, WEEKS_PROFILE,
+        PROFILE_FOLLOW, YESTERDAY_STEP, WEEK_STEP, WEEKDAY_STEP, LAST_WEEK_LEVEL,
+        ANALOG_6H, ANALOG_3H, ANALOG_1H, ANALOG_SLOW, ANALOG_ASTRAY, ANALOG_ASTRAY_NEAR,
+        RIDGE_FREE, FOURIER_RIDGE,
     ),
 )  # fmt: skip
 
 #: Name to forecaster. To add one: copy the nearest sibling, add its line here; the contract suite does the rest.
 FORECASTERS: dict[str, Member] = {
     member.name: member
-    for member in (NAIVE_DAY, NAIVE_WEEK, PROFILE_LEVEL, FOURIER_RIDGE, RIDGE_TIED, HIST_GRADIENT, BLEND)
+    for member in (NAIVE_DAY, NAIVE_WEEK, PROFILE_LEVEL, ANALOG_6H, FOURIER_RIDGE, RIDGE_TIED, HIST_GRADIENT, BLEND)
 }
 
 

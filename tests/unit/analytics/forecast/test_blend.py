@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from analytics.forecast import default
-from analytics.forecast.blend import weighted_median
+from analytics.forecast.weighted_median import weighted_median
 from tests.unit.analytics.forecast.support import DAY, STEP, wave
 
 
