@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from analytics.forecast.history import MAX_DAYS, FloatArray, TimeArray, checked_step
 from collector.store.reader import Columns, Reader
@@ -25,6 +27,7 @@ WATCHED_SECONDS, FEW = 60.0, 3
 #: No step is rated over less than this.
 LEAST_SECONDS = 1.0
 
+Mask: TypeAlias = npt.NDArray[np.bool_]
 #: Tenant and length bucket; None where a request did not say.
 Leaf = tuple[str | None, str | None]
 
@@ -39,6 +42,10 @@ class Demand:
     times: TimeArray
     whole: FloatArray
     leaves: dict[Leaf, FloatArray]
+
+    def knows(self, tenant: str) -> bool:
+        """Return whether the tenant sent any request."""
+        return any(name == tenant for name, _ in self.leaves)
 
     def of_tenant(self, tenant: str | None) -> FloatArray:
         """Return the rates of one tenant, of the whole for None; watched and silent is 0."""
@@ -57,8 +64,10 @@ def demand(
     signal: str = "requests",
     step_seconds: int = 600,
 ) -> tuple[TimeArray, FloatArray]:
-    """Return (starts of steps, rate per second) of the past `MAX_DAYS`, see `demand_of`."""
+    """Return (starts of steps, rate per second) of the past `MAX_DAYS`, see `demand_of`; a tenant must be known."""
     found = demand_of(reader, now, model=model, signal=signal, step_seconds=step_seconds)
+    if tenant is not None and not found.knows(tenant):
+        check_tenant(reader, tenant)
     return found.times, found.of_tenant(tenant)
 
 
@@ -91,9 +100,9 @@ def demand_of(
     seconds[0] -= first_second - low * step_seconds
     seconds[-1] -= (high + 1) * step_seconds - now.timestamp()
     seconds = np.maximum(seconds, LEAST_SECONDS)
-    whole, alive = _watched(watched, SIGNALS[signal][1], low, size)
-    leaves = _leaves(reader.columns("forecast_requests", **window), SIGNALS[signal][0], low, size)
-    recorded = np.sum(list(leaves.values()), axis=0) if leaves else np.zeros(size)
+    leaves, told = _leaves(reader.columns("forecast_requests", **window), SIGNALS[signal][0], low, size)
+    whole, alive = _watched(watched, SIGNALS[signal][1], low, told)
+    recorded = np.nansum(list(leaves.values()), axis=0) if leaves else np.zeros(size)
     whole = np.where(recorded > 0, recorded, whole) / seconds
     full = np.isfinite(whole[:-1]) & (seconds[:-1] >= step_seconds)
     young = full.sum() < FEW and seconds[-1] >= min(WATCHED_SECONDS, step_seconds)
@@ -105,38 +114,49 @@ def demand_of(
     return Demand(times[kept], whole[kept], shares)
 
 
-def _watched(
-    watched: Columns, counter: str, low: int, size: int
-) -> tuple[FloatArray, np.ndarray[tuple[int], np.dtype[np.bool_]]]:
+def _watched(watched: Columns, counter: str, low: int, told: Mask) -> tuple[FloatArray, Mask]:
     """Return what the engines counted per step (0 where watched, NaN elsewhere), and which steps were watched.
 
     Where no engine is scraped at all, requests of any model show that the collector was there. Scrapes of engines that
-    never count the signal show nothing.
+    never count the signal show nothing, nor do requests that do not tell it (`told` are the steps of those that do).
     """
+    size = len(told)
     place = watched["step"].astype(np.int64) - low
     kept = (place >= 0) & (place < size)
     place = place[kept]
     scrapes, requests, of_any = (
         watched[name][kept].astype(np.float64) for name in ("scrapes", "requests", "requests_of_any")
     )
+    counted = watched[counter].astype(np.float64)
+    counts = told.any() or np.isfinite(counted).any()
+    counted = counted[kept]
+    silent = (requests > 0) & ~told[place]
     alive = np.zeros(size, dtype=np.bool_)
-    counts = (requests > 0).any() or np.isfinite(watched[counter].astype(np.float64)).any()
     alive[place] = ((scrapes > 0) & counts) | (requests > 0) | ((of_any > 0) & (not (scrapes > 0).any()))
     totals: FloatArray = np.where(alive, 0.0, np.nan)
-    counted = np.nan_to_num(watched[counter][kept].astype(np.float64))
-    totals[place] = np.where((requests == 0) & (counted > 0), counted, totals[place])
+    totals[place] = np.where(~told[place] & (counted > 0), counted, totals[place])
+    totals[place] = np.where(silent & ~np.isfinite(counted), np.nan, totals[place])
     return totals, alive
 
 
-def _leaves(rows: Columns, column: str, low: int, size: int) -> dict[Leaf, FloatArray]:
-    """Return the signal's sum per step of each leaf."""
+def _leaves(rows: Columns, column: str, low: int, size: int) -> tuple[dict[Leaf, FloatArray], Mask]:
+    """Return each leaf's sum of the signal per step, NaN where its requests do not tell it; and the steps that any tells."""
     found: dict[Leaf, FloatArray] = {}
+    told: Mask = np.zeros(size, dtype=np.bool_)
     place = rows["step"].astype(np.int64) - low
-    amount = np.nan_to_num(rows[column].astype(np.float64))
+    amount = rows[column].astype(np.float64)
     for index, leaf in enumerate(zip(rows["tenant"], rows["length_bucket"], strict=True)):
         if 0 <= place[index] < size:
             found.setdefault((leaf[0], leaf[1]), np.zeros(size))[place[index]] += amount[index]
-    return found
+            told[place[index]] |= bool(np.isfinite(amount[index]))
+    return found, told
+
+
+def check_tenant(reader: Reader, tenant: str) -> None:
+    """Raise UnknownNameError where no request of any model was ever `tenant`'s."""
+    known = [str(name) for name in reader.columns("forecast_tenants")["tenant"]]
+    if tenant not in known:
+        raise UnknownNameError("tenant", tenant, known)
 
 
 def _check_model(reader: Reader, model: str) -> None:

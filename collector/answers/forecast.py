@@ -10,7 +10,7 @@ import numpy as np
 
 from analytics.forecast import Event, Forecaster, default
 from analytics.forecast.history import DAY_SECONDS, MAX_AHEAD_DAYS, FloatArray, TimeArray, checked_step
-from collector.answers.demand import SIGNALS, Demand, demand, demand_of
+from collector.answers.demand import SIGNALS, Demand, check_tenant, demand, demand_of
 from collector.answers.forecast_backtest import backtest
 from collector.answers.forecast_parts import parts_of
 from collector.answers.forecast_points import plain, points, rfc3339
@@ -49,6 +49,8 @@ def forecast(
     """
     steps = _steps(horizon_seconds, step_seconds)
     found = demand_of(reader, now, model=model, signal=signal, step_seconds=step_seconds)
+    if tenant is not None and not found.knows(tenant):
+        check_tenant(reader, tenant)
     forecaster = _fitted(found, tenant, step_seconds, timezone, events)
     first = _next_step(found.times, step_seconds, int(now.timestamp()) // step_seconds)
     path = forecaster.predict(steps)

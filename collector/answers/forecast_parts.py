@@ -32,7 +32,7 @@ def parts_of(
     """
     largest = sorted(found.leaves, key=lambda leaf: -float(np.nansum(found.leaves[leaf])))[:count]
     series: dict[Leaf | None, FloatArray] = {leaf: found.leaves[leaf] for leaf in largest}
-    named = np.sum(list(series.values()), axis=0) if series else np.zeros(len(found.whole))
+    named = np.nansum(list(series.values()), axis=0) if series else np.zeros(len(found.whole))
     rest = np.maximum(found.whole - named, 0.0)
     if np.nansum(rest) > 0:
         series[None] = rest

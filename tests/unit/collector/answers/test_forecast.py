@@ -113,6 +113,46 @@ def test_a_tenant_that_is_silent_while_others_call_has_zero_demand() -> None:
     assert (values[:5] > 0).all()
 
 
+def test_tokens_that_requests_do_not_tell_are_taken_from_the_engines_counter() -> None:
+    connection = public_store()
+    start = NOW - timedelta(hours=2)
+    store_requests(connection, every(60, start, NOW), cached_tokens=None)
+    connection.execute(
+        "insert into engine_samples (ts, interval_seconds, instance, model, scrape_state, prefix_hit_tokens)"
+        " select unnest(?::timestamptz[]), 60, 'i', 'm', 'ok', 30",
+        [every(60, start, NOW)],
+    )
+    _, values = demand(DuckReader(connection), NOW, model="m", signal="cached_tokens")
+    assert values[1:-1] == pytest.approx(np.full(len(values) - 2, 0.5))
+
+
+def test_tokens_that_nobody_tells_are_missing_and_never_zero() -> None:
+    connection = public_store()
+    start = NOW - timedelta(hours=2)
+    store_requests(connection, every(60, start, NOW - timedelta(hours=1)), cached_tokens=None)
+    store_requests(connection, every(60, NOW - timedelta(hours=1), NOW), cached_tokens=60)
+    reader = DuckReader(connection)
+    _, whole = demand(reader, NOW, model="m", signal="cached_tokens")
+    _, own = demand(reader, NOW, model="m", signal="cached_tokens", tenant="acme")
+    for values in (whole, own):
+        assert np.isnan(values[:-7]).all()
+        assert values[-6:] == pytest.approx(np.full(6, 1.0))
+    found = forecast(reader, NOW, model="m", signal="cached_tokens", parts=2, horizon_seconds=1200)
+    json.dumps(found, allow_nan=False)
+
+
+def test_a_tenant_that_nobody_knows_is_an_error_and_one_that_is_silent_here_has_no_demand() -> None:
+    connection = public_store()
+    store_requests(connection, every(60, NOW - timedelta(hours=2), NOW))
+    store_requests(connection, [NOW - timedelta(hours=1)], model="other", tenant="globex")
+    reader = DuckReader(connection)
+    with pytest.raises(UnknownNameError, match="acme"):
+        forecast(reader, NOW, model="m", tenant="acmi")
+    points = forecast(reader, NOW, model="m", tenant="globex", horizon_seconds=1200)["points"]
+    assert isinstance(points, list)
+    assert all(point["q50"] == 0 for point in points)
+
+
 def test_an_unknown_model_or_signal_is_named_with_the_nearest() -> None:
     connection = public_store()
     store_requests(connection, [NOW], model="llama-70b")
