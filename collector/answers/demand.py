@@ -140,7 +140,7 @@ def _watched(watched: Columns, counter: str, low: int, told: Mask) -> tuple[Floa
 
 
 def _leaves(rows: Columns, column: str, low: int, size: int) -> tuple[dict[Leaf, FloatArray], Mask]:
-    """Return each leaf's sum of the signal per step, NaN where its requests do not tell it; and the steps that any tells."""
+    """Return each leaf's sum per step, NaN where its requests do not tell the signal; and the steps that any tells."""
     found: dict[Leaf, FloatArray] = {}
     told: Mask = np.zeros(size, dtype=np.bool_)
     place = rows["step"].astype(np.int64) - low
