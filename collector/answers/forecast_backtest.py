@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Sequence
 from datetime import datetime
 
 import numpy as np
 
-from analytics.forecast import Backtest, default, rolling_origins
+from analytics.forecast import Backtest, Event, default, rolling_origins
 from analytics.forecast import backtest as run
 from analytics.forecast.backtest import BUCKETS
 from analytics.forecast.history import DAY_SECONDS, FloatArray
@@ -35,8 +36,12 @@ def backtest(
     step_seconds: int = 600,
     timezone: str = "UTC",
     origins: int = ORIGINS,
+    events: Sequence[Event] = (),
 ) -> dict[str, object]:
-    """Return skill against naive day, MASE, pinball loss, coverage by lead time, CPU seconds, and a picture."""
+    """Return skill against naive day, MASE, pinball loss, coverage by lead time, CPU seconds, and a picture.
+
+    Declared `events` are known at every origin, as they are to the forecast itself.
+    """
     times, values = demand(reader, now, model=model, tenant=tenant, signal=signal, step_seconds=step_seconds)
     day = DAY_SECONDS // step_seconds
     days = len(times) / day
@@ -46,9 +51,9 @@ def backtest(
             "the forecast itself works from the first minutes on",
             days=days,
         )
-    learn = min(7.0, max(LEARN_DAYS, days / 2))
+    past = rolling_origins(len(times), day, origins, min(7.0, max(LEARN_DAYS, days / 2)))
     found = run(
-        times, values, lambda: default(step_seconds, timezone), rolling_origins(len(times), day, origins, learn),
+        times, values, lambda: default(step_seconds, timezone, events), past,
         step_seconds=step_seconds, clock=time.process_time,
     )  # fmt: skip
     rows = [_row(found, bucket) for bucket in BUCKETS if _told(found, bucket)]

@@ -155,7 +155,7 @@ def forecast(
     if isinstance(place, FilePlace):
         given |= {"step_seconds": int(step)}
         given |= {} if backtest else {"horizon_seconds": horizon, "cold_start_seconds": cold_start}
-        if calendar is not None and not backtest:
+        if calendar is not None:
             given["events"] = load_calendar(calendar)
     else:
         if calendar is not None and not given_by_environment("calendar"):

@@ -32,7 +32,7 @@ def test_what_comes_after_an_origin_does_not_change_its_forecast() -> None:
         backtest(times, given, lambda: get("blend", STEP), (9 * DAY,), step_seconds=STEP).said
         for given in (values, changed)
     ]
-    assert np.array_equal(*said)
+    assert np.array_equal(said[0], said[1])
 
 
 def test_missing_truth_is_not_counted() -> None:

@@ -9,6 +9,7 @@ import duckdb
 import numpy as np
 import pytest
 
+from analytics.forecast import Event
 from collector.answers.forecast import backtest, demand, forecast
 from collector.store.reader import DuckReader
 from signals.errors import ConfigError, NotEnoughDataError, UnknownNameError
@@ -223,6 +224,20 @@ def test_the_backtest_tells_skill_by_lead_with_its_cost_and_a_picture() -> None:
     assert rows[-1]["lead"] == "1-24h"
     assert set(rows[-1]["coverage"]) == {"q10", "q50", "q90", "q99"}
     assert "q90" in str(found["picture"])
+
+
+def test_the_backtest_knows_declared_days() -> None:
+    connection = public_store()
+    daily_requests(connection, 5, "acme", 60)
+    launch = [Event((NOW - timedelta(days=age)).date(), factor=3.0) for age in (0, 1)]
+    plain, declared = (
+        backtest(DuckReader(connection), NOW, model="m", step_seconds=1800, origins=3, events=events)["rows"]
+        for events in ((), launch)
+    )
+    assert isinstance(plain, list)
+    assert isinstance(declared, list)
+    losses = [rows[-1]["pinball"]["q50"] for rows in (plain, declared)]
+    assert losses[1] > 2 * losses[0]  # a day that was declared x 3 and was not
 
 
 def test_a_backtest_of_minutes_says_what_is_missing() -> None:
