@@ -22,7 +22,7 @@ def weigh(scene: Scene) -> Finding:
     segment, recall = _where(scene, list(shares))
     traffic = sum(during for _, during in shares.values())
     swapping = max(
-        ramp(waiting.rise, 0.1, 1.0) or 0.0 if waiting else 0.0,
+        ramp(waiting.rise, 0.2, 2.0) or 0.0 if waiting else 0.0,
         rose(loads, 1.3, 2.5) or 0.0,
         ramp(recall - traffic, 0.05, 0.3) or 0.0 if shares else 0.0,
     )
@@ -49,7 +49,7 @@ def weigh(scene: Scene) -> Finding:
             0.7,
             told(active, "different adapters asked for"),
         ),
-        Clause("adapters_waiting", ramp(waiting.rise, 0.1, 1.0) if waiting else None, 1),
+        Clause("adapters_waiting", ramp(waiting.rise, 0.2, 2.0) if waiting else None, 1),
     ]
     return judge(segment, clauses)
 

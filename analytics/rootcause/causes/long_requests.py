@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from analytics.rootcause.facts.demand import input_length, input_weight, token_demand
-from analytics.rootcause.facts.service import hit_ratio, prefill_pace, prefill_share
+from analytics.rootcause.facts.demand import input_length, input_weight
+from analytics.rootcause.facts.service import decode_pace, hit_ratio, prefill_pace, prefill_share
 from analytics.rootcause.form import Cause, Clause, Evidence, Finding, cannot_tell, judge, ramp, rose, steady, told
 from analytics.rootcause.scene import Scene
 
 #: What is left of the cause where prompts take next to none of the time that seats are held.
 LEAST_BURDEN = 0.4
+#: Token-weighted prompt lengths from which on, and at which surely, prompts fill several steps of usual budgets.
+MANY_STEPS_TOKENS = (4_000.0, 12_000.0)
 
 
 def weigh(scene: Scene) -> Finding:
@@ -33,11 +35,13 @@ def weigh(scene: Scene) -> Finding:
 
 def _burden(scene: Scene) -> float:
     """Say how far prompts can hold seats: a queue forms behind them only if prefill fills part of the time served."""
-    share, queued, demand = prefill_share(scene), scene.stage_share("queue"), token_demand(scene)
+    share, queued, length = prefill_share(scene), scene.stage_share("queue"), input_length(scene)
     if share is None or queued is None:
         return 1.0
-    # Prompts that slow the decoding beside them hide in its time; that there is much more to compute tells them.
-    grown = rose(demand, 1.3, 2.0) or 0.0
+    # Prompts that slow the decoding beside them hide in its time: tokens cost more, and prompts fill many steps.
+    weighted = input_weight(scene)
+    many_steps = 0.0 if weighted is None else ramp(weighted.during, *MANY_STEPS_TOKENS) or 0.0
+    grown = min(rose(length, 1.6, 2.5) or 0.0, rose(decode_pace(scene), 1.3, 2.0) or 0.0, many_steps)
     return 1.0 - queued * (1.0 - max(LEAST_BURDEN, ramp(share, 0.04, 0.1) or 0.0, grown))
 
 
