@@ -45,10 +45,16 @@ class Analog(Formula):
     most: int = DAYS
 
     def paths(self, history: History, origins: IntArray, leads: IntArray) -> FloatArray:
-        """Return what came after like times, NaN where nothing like it was known far enough."""
+        """Return the middle of what came after like times, NaN where nothing like it was known far enough."""
+        came, weights = self.continued(history, origins, leads)
+        return weighted_median(came, weights) if came.shape[-1] else np.full(came.shape[:-1], np.nan)
+
+    def continued(self, history: History, origins: IntArray, leads: IntArray) -> tuple[FloatArray, FloatArray]:
+        """Return what came after each of the like times, and its weight: (origins, leads, times), NaN unknown."""
         days, beside = self._places(history)
         if len(days) == 0 or len(origins) == 0:
-            return np.full((len(origins), len(leads)), np.nan)
+            nothing = np.empty((len(origins), len(leads), 0))
+            return nothing, nothing
         roots = history.with_values(np.sqrt(history.values))
         distance, left = self._compared(roots, origins, days, beside)
         order = np.argsort(distance, axis=1)[:, : self.most]  # NaN last
@@ -62,7 +68,7 @@ class Analog(Formula):
         for (_, pace), strayed in zip(self.follow, left, strict=True):
             kept = np.take_along_axis(strayed, order, axis=1)
             came = came + kept[:, None, :] * np.exp(-hours / pace)[None, :, None]
-        return weighted_median(from_root(came), np.broadcast_to(weights[:, None, :], came.shape))
+        return from_root(came), np.broadcast_to(weights[:, None, :], came.shape)
 
     def _places(self, history: History) -> tuple[IntArray, IntArray]:
         """Return earlier times as whole days back and steps beside them."""

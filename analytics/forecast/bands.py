@@ -14,7 +14,7 @@ from analytics.forecast.windows import trailing_mean
 LEVELS: FloatArray = np.array([0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99])
 #: Residuals are measured in point^POWER x mean^(1 - POWER): 0 would ignore the level, 1 explodes on bursty tenants.
 #: On the tuning series pinball losses at q.9 and q.99 rise with it; a little keeps quiet hours narrower than busy ones.
-POWER = 0.15
+POWER = 0.05
 #: The level below which demand does not narrow the band, as a share of the mean.
 FLOOR = 0.05
 #: Origins in the first days of a history are left out once it is twice as long.
@@ -36,9 +36,9 @@ NEAR_FACTOR, FAR_FACTOR = 1.6, 6.0
 #: Residuals in the same units where a series has no past of its own, by lead in seconds: measured by
 #: `python -m benchmarks.forecasting.learn_prior` on forecasts from twelve hours of history.
 PRIOR: dict[int, tuple[float, ...]] = {
-    600: (-0.85, -0.52, -0.37, -0.13, -0.01, 0.10, 0.25, 0.43, 0.67),
-    3600: (-1.12, -0.80, -0.56, -0.32, -0.01, 0.24, 1.14, 1.55, 3.57),
-    86400: (-2.39, -1.15, -0.85, -0.36, 0.00, 0.57, 2.48, 3.56, 8.37),
+    600: (-0.95, -0.60, -0.36, -0.14, -0.01, 0.09, 0.24, 0.40, 0.64),
+    3600: (-1.27, -0.93, -0.63, -0.33, -0.02, 0.24, 1.16, 1.62, 3.49),
+    86400: (-2.09, -1.10, -0.80, -0.35, 0.00, 0.54, 2.16, 3.32, 8.24),
 }
 #: Days of own residuals that weigh as much as the prior.
 PRIOR_DAYS = 0.7
@@ -57,7 +57,7 @@ class Nudge:
 
 @dataclass(frozen=True, slots=True)
 class Bands:
-    """`offsets[l, q]`, in residual units times `unrest`, is added to the point at lead `leads[l]`."""
+    """`offsets[l, q]`, in `width` times `unrest`, is added to the point at lead `leads[l]`."""
 
     leads: IntArray
     offsets: FloatArray
@@ -74,14 +74,16 @@ class Bands:
         )
         return replace(self, offsets=offsets)
 
-    def around(self, point: FloatArray, quantiles: FloatArray, history: History) -> FloatArray:
-        """Return quantiles (steps, quantiles) around `point` (steps,), ordered, between zero and the ceiling."""
-        return self.at(point, across_leads(self.offsets, self.leads, len(point)), quantiles, history)
+    def around(
+        self, point: FloatArray, quantiles: FloatArray, history: History, grown: FloatArray | float = 1.0
+    ) -> FloatArray:
+        """Return quantiles (steps, quantiles) around `point` (steps,), ordered, between zero and the ceiling.
 
-    def at(self, point: FloatArray, offsets: FloatArray, quantiles: FloatArray, history: History) -> FloatArray:
-        """Return quantiles around `point` (n,), whose offsets (n, LEVELS) are given."""
+        `grown` is how much wider than usual the band is at each step, see `Divergence`.
+        """
+        offsets = across_leads(self.offsets, self.leads, len(point))
         wanted = np.stack([np.interp(quantiles, LEVELS, row) for row in offsets]).reshape(len(point), len(quantiles))
-        found = point[:, None] + wanted * (self.unrest * width(point, history))[:, None]
+        found = point[:, None] + wanted * (self.unrest * grown * width(point, history))[:, None]
         order = np.argsort(quantiles)
         found[:, order] = np.maximum.accumulate(found[:, order], axis=1)
         seen = history.values[np.isfinite(history.values)]
@@ -118,9 +120,8 @@ def unrest_of(past: FloatArray, calibration: Calibration, history: History) -> F
     return grown
 
 
-def residuals(past: FloatArray, unrest: FloatArray, calibration: Calibration, history: History) -> FloatArray:
-    """Return (origins, leads) of actual - forecast in units of `width` times `unrest`; NaN where either is missing."""
-    unit = width(past, history) * unrest[: len(past), None]
+def residuals(past: FloatArray, unit: FloatArray, calibration: Calibration) -> FloatArray:
+    """Return (origins, leads) of actual - forecast in `unit`; NaN where either is missing."""
     blank = np.full(past.shape, np.nan)
     found: FloatArray = np.divide(calibration.actual - past, unit, out=blank, where=unit > 0)
     return found

@@ -7,11 +7,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from analytics.forecast.bands import Bands, calibrate, residuals, unrest_of
+from analytics.forecast.bands import Bands, calibrate, residuals, unrest_of, width
 from analytics.forecast.basis import basis_of, confidence_of
 from analytics.forecast.blend import FittedBlend
 from analytics.forecast.borrowed import with_borrowed_past
 from analytics.forecast.calibration import Calibration, calibration
+from analytics.forecast.divergence import Divergence, divergence
 from analytics.forecast.events import Event, apply_events, without_events
 from analytics.forecast.history import FloatArray, History, TimeArray, checked_step, checked_zone, regular
 from analytics.forecast.level_shift import LevelShift, without_shift
@@ -48,6 +49,7 @@ class Forecaster:
         self._history = regular(np.empty(0, dtype="datetime64[s]"), np.empty(0), self.step_seconds, self.timezone)
         self._fitted: Fitted | None = None
         self._bands: Bands | None = None
+        self._divergence: Divergence | None = None
         self._borrowed = False
 
     def fit(self, times: TimeArray, values: FloatArray, fleet: FloatArray | None = None) -> Forecaster:
@@ -61,9 +63,11 @@ class Forecaster:
         self._fitted = self.member.fit(history, judged)
         past = _filled(self._fitted.past, history, judged)
         unrest = unrest_of(past, judged, history)
-        residual = residuals(past, unrest, judged, history)
+        self._divergence = divergence(past, judged, history)
+        unit = width(past, history) * unrest[: len(past), None] * self._divergence.past
+        residual = residuals(past, unit, judged)
         naive = NAIVE_DAY.paths(history, judged.origins, judged.leads)
-        self.scores, nudge = score(past, naive, unrest, residual, judged, history)
+        self.scores, nudge = score(past, naive, unit, residual, judged, history)
         bands = calibrate(residual, judged, history, len(history)).nudged(nudge)
         self._bands = replace(bands, unrest=float(unrest[-1]))
         self._state()
@@ -84,14 +88,20 @@ class Forecaster:
         """
         wanted = np.asarray(quantiles, dtype=np.float64)
         history = self._history
-        if self._fitted is None or self._bands is None or not np.isfinite(history.values).any():
+        if (
+            self._fitted is None
+            or self._bands is None
+            or self._divergence is None
+            or not np.isfinite(history.values).any()
+        ):
             return np.full((steps, len(wanted)), np.nan)
         point = self._fitted.ahead(history, steps)
         origin, leads = np.array([len(history)]), np.arange(1, steps + 1)
         for fallback in (NAIVE_DAY, LAST):
             if np.isnan(point).any():
                 point = np.where(np.isnan(point), fallback.paths(history, origin, leads)[0], point)
-        return apply_events(self._bands.around(point, wanted, history), history, self.events)
+        grown = self._divergence.ahead(point, history)
+        return apply_events(self._bands.around(point, wanted, history, grown), history, self.events)
 
     def explain(self, lead: int) -> dict[str, float]:
         """Return the members' shares at a lead of that many steps; the member itself where it is not a blend."""

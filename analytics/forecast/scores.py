@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analytics.forecast.bands import LEVELS, WINDOW_DAYS, Nudge, calibrate, width
+from analytics.forecast.bands import LEVELS, WINDOW_DAYS, Nudge, calibrate
 from analytics.forecast.calibration import Calibration
 from analytics.forecast.history import FloatArray, History
 
@@ -46,12 +46,12 @@ class Scores:
 def score(
     past: FloatArray,
     naive: FloatArray,
-    unrest: FloatArray,
+    unit: FloatArray,
     residual: FloatArray,
     calibration: Calibration,
     history: History,
 ) -> tuple[Scores, Nudge]:
-    """Score `past` (origins, leads); `naive` is naive day at the same places; `unrest` and `residual` as in bands.
+    """Score `past` (origins, leads); `naive` is naive day at the same places; `unit` and `residual` as in bands.
 
     Also return the nudge that the bands need today, see `Bands.nudged`.
     """
@@ -67,8 +67,7 @@ def score(
             continue
         offsets = calibrate(residual, calibration, history, begin, far).nudged(nudge).offsets
         columns = [np.interp(QUANTILES, LEVELS, row) for row in offsets]
-        unit = width(point, history) * unrest[: len(rows)][rows, None]
-        said = point[..., None] + np.stack(columns)[None] * unit[..., None]
+        said = point[..., None] + np.stack(columns)[None] * unit[rows][:, far][..., None]
         missed = (actual[..., None] - np.maximum(said, 0.0))[known]
         lacks = np.array(QUANTILES) - (missed <= 0).mean(axis=0)
         nudge = Nudge(

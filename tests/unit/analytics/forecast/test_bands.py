@@ -11,11 +11,12 @@ from tests.unit.analytics.forecast.support import DAY, STEP, wave
 
 
 def test_nine_of_ten_values_lie_below_the_ninth_decile() -> None:
-    times, values = wave(20, noise=1.0, seed=4)
+    step, day = 3_600, 24
+    times, values = wave(20, noise=1.0, seed=4, step=step)
     held = []
-    for cut in range(15 * DAY, 19 * DAY, DAY // 2):
-        high = default(STEP).fit(times[:cut], values[:cut]).predict(DAY, (0.9,))[:, 0]
-        held.append(values[cut : cut + DAY] <= high)
+    for cut in range(15 * day, 19 * day, day // 2):
+        high = default(step).fit(times[:cut], values[:cut]).predict(day, (0.9,))[:, 0]
+        held.append(values[cut : cut + day] <= high)
     assert 0.82 <= np.mean(held) <= 0.98
 
 
