@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from time import perf_counter, process_time
 
@@ -60,11 +60,14 @@ def main(argv: Sequence[str] = ()) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.rootcause", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="one seed of each fault and severity, about a minute")
     parser.add_argument("--full", action="store_true", help="about 2,000 cases, about half an hour")
+    parser.add_argument("--minutes", type=float, help="begin no further case after so long, and report what was run")
     asked = parser.parse_args(argv)
     quick: bool = asked.quick
     cases = listed(TEST_SEEDS, QUICK_SEEDS if quick else SEEDS, QUICK_CONTROLS if quick else CONTROLS)
     if asked.full:
-        cases = listed(FULL_FIRST, FULL_SEEDS, FULL_CONTROLS)
+        cases = iter(mixed(list(listed(FULL_FIRST, FULL_SEEDS, FULL_CONTROLS))))
+    if asked.minutes is not None:
+        cases = until(cases, perf_counter() + 60 * asked.minutes)
     peers = Peers()
     outcomes, dropped = [], 0
     for outcome in trials(cases, peers):
@@ -81,6 +84,23 @@ def main(argv: Sequence[str] = ()) -> int:
     rows.append(Row("cpu_seconds_per_case_1m_requests", cpu_seconds, "s"))
     write("rootcause", rows)
     return 0
+
+
+def mixed(cases: list[Case]) -> list[Case]:
+    """Order cases so that any beginning of them holds every fault, severity and controls alike."""
+    groups: dict[tuple[str, int], list[Case]] = defaultdict(list)
+    for case in cases:
+        groups[case.fault, case.severity].append(case)
+    placed = [(place / len(group), case) for group in groups.values() for place, case in enumerate(group)]
+    return [case for _, case in sorted(placed, key=lambda item: item[0])]
+
+
+def until(cases: Iterator[Case], end: float) -> Iterator[Case]:
+    """Yield cases as long as the clock allows."""
+    for case in cases:
+        if perf_counter() > end:
+            return
+        yield case
 
 
 def _rows(faults: list[Outcome], controls: list[Outcome], peers: Peers) -> list[Row]:
