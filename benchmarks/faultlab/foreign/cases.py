@@ -163,6 +163,8 @@ def segment_right(case: Case, segment: dict[str, str]) -> bool:
     truths = list(case.fleet.truth.segments)
     if all(any(dims.get(name) in case.missing for name in truth) for truth in truths if truth):
         truths.append({})
+    if segment in truths:
+        return True
     mine = _mask(rows, segment) & inside
     for truth in truths:
         other = _mask(rows, truth) & inside
