@@ -238,7 +238,7 @@ def _decide_seconds() -> float:
             Pool(f"pool-{k}", f"model-{k % 200}", region=f"region-{k // 200}"),
             current=10,
             ready=10,
-            demand=Demand(100.0, 105.0, 110.0 + k % 50, 130.0, 140.0, 115.0, 0.0002, "recent level"),
+            demand=Demand(100.0, 105.0, 110.0 + k % 50, 130.0, 140.0, 115.0, "recent level"),
             capacity=Capacity(10.0, 9.0, 11.0, "frontier", 300, 20.0),
             cold_start=ColdStart(100.0, 180.0, 30, "measured"),
             load=Load(3.0, 150.0, 0.5, 0.5, 0.4, 2.0, 1.5),

@@ -47,6 +47,8 @@ class Decision:
     unschedulable: int
     proposed: int
     need: int
+    #: The need without what passes (a backlog, a rising tail): what the calm window remembers.
+    lasting_need: int
     action: Action
     binding: Binding
     because: tuple[str, ...]
@@ -55,6 +57,9 @@ class Decision:
     demand_now: float
     demand_q50: float
     demand_q90: float
+    #: The demand that is planned for, and how much of it lies above the median: the burst reserve. NaN while blind.
+    demand_served: float
+    reserve: float
     demand_basis: str
     capacity: Capacity
     needs: Mapping[str, float]
@@ -88,6 +93,7 @@ class Decision:
             "unschedulable": self.unschedulable,
             "proposed": self.proposed,
             "need": self.need,
+            "lasting_need": self.lasting_need,
             "action": self.action,
             "because": list(self.because),
             "binding": self.binding,
@@ -99,6 +105,8 @@ class Decision:
                 "now": _number(self.demand_now),
                 "q50": _number(self.demand_q50),
                 "q90": _number(self.demand_q90),
+                "served": _number(self.demand_served),
+                "reserve": _number(self.reserve),
                 "basis": self.demand_basis,
                 "unit": "requests per second",
             },

@@ -46,7 +46,6 @@ class Growth:
     q90: float
     q99: float
     q999: float
-    ramp: float
     #: Median of the highest value until `stay_seconds`, over the level.
     stay: float
     pairs: int
@@ -126,11 +125,10 @@ def learn_growth(
         return None
     best = min(fits, key=lambda fit: fit.loss)
     q50, q90, q99, worst = best.quantiles
-    ramp = max(worst, 0.0) / best.typical / lead_seconds
     scale = bases[best.wide] ** best.power
     stay = _highest_ahead(values, levels[:, NOW], scale, max(1, ceil(stay_seconds / step_seconds)))
     return Growth(
-        best.power, best.wide, best.lively, best.weights, q50, q90, q99, worst, ramp, stay, best.pairs,
+        best.power, best.wide, best.lively, best.weights, q50, q90, q99, worst, stay, best.pairs,
         best.square, best.recent,
     )  # fmt: skip
 
@@ -144,8 +142,6 @@ class _Fit:
     quantiles: tuple[float, float, float, float]
     #: Mean pinball loss at q99 in requests per second; what the upper quantile costs against what it prevents.
     loss: float
-    #: Level over scale, to tell a scaled error as a share of the level.
-    typical: float
     pairs: int
     square: float
     recent: float
@@ -169,7 +165,6 @@ def _fits(
     missed = wanted - known @ weights
     square = float(np.mean(missed**2))
     before, recent = _recent(np.where(fine, aim - features @ weights, np.nan), square, lead, step_seconds)
-    typical = max(float(np.median(level[:-lead][fine] / width)), 1e-9)
     found = []
     for lively in (False, True):
         spread = _liveliness(before[fine], square) if lively else np.ones(pairs)
@@ -177,9 +172,7 @@ def _fits(
         q50, q90, q99, worst = (float(order[min(int(q * pairs), pairs - 1)]) for q in (0.5, 0.9, 0.99, 0.999))
         over = (missed - q99 * spread) * width
         loss = float(np.maximum(0.99 * over, -0.01 * over).mean())
-        found.append(
-            _Fit(*kind, lively, tuple(weights.tolist()), (q50, q90, q99, worst), loss, typical, pairs, square, recent)
-        )
+        found.append(_Fit(*kind, lively, tuple(weights.tolist()), (q50, q90, q99, worst), loss, pairs, square, recent))
     return found
 
 

@@ -28,8 +28,6 @@ Floats = npt.NDArray[np.float64]
 
 #: Growth assumed per second before a series has shown its own (30 % in 5 minutes, as in the seed's example).
 ASSUMED_GROWTH_PER_SECOND = 0.30 / 300
-#: A P99.9 ramp needs this many pairs to mean anything.
-ENOUGH_FOR_RAMP = 1000
 #: How far back the highest level is remembered.
 HIGH_SECONDS = 3 * 3600.0
 
@@ -61,10 +59,9 @@ def outlook(
         noise = sqrt(max(now, 0.0) / step_seconds)
         more = now * (1 + 2 * ASSUMED_GROWTH_PER_SECOND * horizon_seconds) + 2.33 * noise
         q90 = grown + 1.28 * noise
-        return Demand(now, now, q90, more, 2 * more - q90, now, nan, "assumed growth of 30 % in 5 min")
+        return Demand(now, now, q90, more, 2 * more - q90, now, "assumed growth of 30 % in 5 min")
     q50, q90, q99, q999, stay = growth.quantiles(levels, recent)
-    ramp = growth.ramp if growth.pairs >= ENOUGH_FOR_RAMP else nan
-    return Demand(now, q50, q90, q99, q999, stay, ramp, f"level of now and own growth over {horizon_seconds:.0f} s")
+    return Demand(now, q50, q90, q99, q999, stay, f"level of now and own growth over {horizon_seconds:.0f} s")
 
 
 def with_curve(found: Demand, path: Floats, step_seconds: float, horizon_seconds: float, stay_seconds: float) -> Demand:
@@ -80,14 +77,14 @@ def with_curve(found: Demand, path: Floats, step_seconds: float, horizon_seconds
 
 
 class Outlook:
-    """Held state: demand read step by step, growth learned again from the last three days every hour.
+    """Held state: demand read step by step, growth learned again from the last seven days every hour.
 
     What `demand` computes from a whole series, at the price of a few exponential means per reading.
     """
 
     #: Growth is learned at this step, over this much of the past.
     STEP_SECONDS = 60.0
-    KEPT = 4320
+    KEPT = 10_080
     REFRESH_SECONDS = 3600.0
 
     def __init__(self, horizon_seconds: float, stay_seconds: float) -> None:
@@ -105,7 +102,7 @@ class Outlook:
         self._next = 0.0
 
     def warm(self, history: Floats, step_seconds: float) -> None:
-        """Start with rates of the past that end where the run begins; the last three days are kept."""
+        """Start with rates of the past that end where the run begins; the last seven days are kept."""
         keep = int(self.KEPT * self.STEP_SECONDS / step_seconds)
         for place, rate in enumerate(history[-keep:].tolist()):
             self.add((place - min(len(history), keep)) * step_seconds, rate)

@@ -16,8 +16,10 @@ class Needs:
 
     by_reason: dict[str, float]
     why: dict[str, str]
-    #: Normal score of the demand quantile that is served.
+    #: Normal score of the demand quantile that is served, and that demand; what lies above the median is the reserve.
     score: float
+    served: float
+    reserve: float
     little: float
 
     def binding(self) -> str:
@@ -30,12 +32,14 @@ def needs(state: PoolState, now: datetime) -> Needs:
     score = headroom(state, now)
     factor = event_factor(state, now)
     expected = state.demand.at_score(score) * factor
+    reserve = expected - state.demand.q50 * factor
     if not known(expected):
         expected = state.demand.now * factor
     asked = {"forecast": expected / capacity}
     quantile = 50 * (1 + erf(score / sqrt(2)))
     why = {
         "forecast": f"demand at +{state.cold_start.p95:.0f} s is {expected:.3g} req/s at q{quantile:.3g}"
+        f"{f', {reserve:.3g} of it in reserve for growth during the start' if reserve > 0 else ''}"
         f"{'' if factor == 1 else f' (x {factor:.2g} by the event calendar)'};"
         f" one instance serves {capacity:.3g} req/s within the objectives"
     }
@@ -50,7 +54,7 @@ def needs(state: PoolState, now: datetime) -> Needs:
             f"{state.pool.survive} instance(s) and {state.lost_region_share:.0%} of another region's load"
             " must fit after a failure"
         )
-    return Needs(asked, why, score, _little(state, expected))
+    return Needs(asked, why, score, expected, reserve, _little(state, expected))
 
 
 def safe_capacity(capacity: Capacity) -> float:
@@ -75,7 +79,7 @@ def headroom(state: PoolState, now: datetime) -> float:
     if not known(state.burn_rate):
         return memory.score
     left = state.budget_remaining
-    allowed = min(1.0, settings.reserve_ratio + max(left, 0.0)) if known(left) else 1.0
+    allowed = min(1.0, settings.budget_kept_ratio + max(left, 0.0)) if known(left) else 1.0
     over = min(state.burn_rate, settings.burn_most) - allowed
     gain = settings.steering_per_hour * min(1.0, settings.steady_seconds / max(state.cold_start.p95, 1.0))
     low, high = settings.scores
@@ -115,18 +119,13 @@ def event_floor(state: PoolState, now: datetime) -> int:
 def _standby(state: PoolState, capacity: float, asked: dict[str, float], why: dict[str, str]) -> None:
     """Hot standby that was configured, on top of what the load of now needs; and a share of the last hours' peak.
 
-    A burst reserve is no extra here: the demand's upper quantile holds the growth that this pool has shown over one
-    cold start, and before it has shown any, the assumed one.
+    A burst reserve is no extra here: it is the part of the served demand above the median, which holds the growth that
+    this pool has shown over one cold start, and before it has shown any, the assumed one.
     """
     settings, now = state.settings, state.demand.now / capacity
     if state.pool.standby > 0:
         asked["standby"] = now + state.pool.standby
-        steepest = (
-            f"; steepest growth seen during one cold start: {state.demand.ramp * state.cold_start.p95:.0%}"
-            if known(state.demand.ramp)
-            else ""
-        )
-        why["standby"] = f"{now:.2f} instances carry the load of now, {state.pool.standby} stand by{steepest}"
+        why["standby"] = f"{now:.2f} instances carry the load of now, {state.pool.standby} stand by"
     share = min(settings.return_ratio + settings.return_per_second * state.cold_start.p95, settings.return_most)
     stays = share * state.demand.high / capacity
     if known(stays) and stays > max(asked["forecast"], asked.get("standby", 0.0)):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from math import nan
 from typing import cast
 
 from analytics.scaling import pace
@@ -17,6 +18,8 @@ from analytics.scaling.what_if import what_if
 
 #: Reasons that come from what is seen now rather than from what is expected.
 REACTIVE = ("queue", "kv", "ttft_trend")
+#: Of these, what is over as soon as it is no longer seen: it asks for instances and is not remembered.
+PASSING = ("queue", "ttft_trend")
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,11 +31,12 @@ class _Verdict:
     binding: Binding
     because: tuple[str, ...]
     need: int
+    lasting: int
     memory: Memory
     advice: tuple[str, ...] = ()
 
 
-_NOTHING = Needs({}, {}, float("nan"), float("nan"))
+_NOTHING = Needs({}, {}, nan, nan, nan, nan)
 
 
 def decide(state: PoolState, now: datetime) -> Decision:
@@ -63,7 +67,7 @@ def decide_all(states: Iterable[PoolState], now: datetime) -> tuple[Decision, ..
 def _standing(state: PoolState, action: Action, binding: Binding, count: int, because: tuple[str, ...]) -> _Verdict:
     """A fleet that stays; watching starts again afterwards, so that nothing shrinks right after a gap."""
     memory = replace(state.memory, needs=(), since=None)
-    return _Verdict(count, action, binding, because, count, memory)
+    return _Verdict(count, action, binding, because, count, count, memory)
 
 
 def _weigh(state: PoolState, asked: Needs, now: datetime) -> _Verdict:
@@ -76,12 +80,20 @@ def _weigh(state: PoolState, asked: Needs, now: datetime) -> _Verdict:
     binding = max(reasons, key=lambda name: reasons[name])
     # An instance that gives no page is taken to be as loaded as the others.
     hidden = state.sight.expected / state.sight.reporting if 0 < state.sight.reporting < state.sight.expected else 1.0
-    wish = max(reasons[binding] * (hidden if reasons[binding] < state.current else 1.0), float(event_floor(state, now)))
-    if wish <= 0.01 and not _may_be_empty(state):
-        wish = 0.0 if state.pool.min > 0 else 1.0
+    floor = float(event_floor(state, now))
+
+    def wished(asking: float) -> float:
+        wish = max(asking * (hidden if asking < state.current else 1.0), floor)
+        if wish <= 0.01 and not _may_be_empty(state):
+            return 0.0 if state.pool.min > 0 else 1.0
+        return wish
+
+    wish = wished(reasons[binding])
     fitted = fit(state.pool, wish)
     need = fitted.instances
-    history = pace.remembered(state, need, now)
+    stays = max(value for name, value in reasons.items() if name not in PASSING)
+    lasting = min(fit(state.pool, wished(stays)).instances, need)
+    history = pace.remembered(state, lasting, now)
     memory = replace(state.memory, needs=history, since=state.memory.since or now, score=asked.score, scored_at=now)
     because = [asked.why[name] for name in sorted(reasons, key=lambda name: -reasons[name])]
     because += fitted.because
@@ -110,7 +122,7 @@ def _weigh(state: PoolState, asked: Needs, now: datetime) -> _Verdict:
     if proposed != state.current:
         memory = replace(memory, changed_at=now, changed_by=proposed - state.current)
     shown = cast("Binding", "budget" if fitted.over_budget else binding)
-    return _Verdict(proposed, action, shown, tuple(because), need, memory, advice)
+    return _Verdict(proposed, action, shown, tuple(because), need, lasting, memory, advice)
 
 
 def _may_be_empty(state: PoolState) -> bool:
@@ -138,7 +150,7 @@ def _advice(state: PoolState, asked: Needs) -> tuple[str, ...]:
 
 
 def _written(state: PoolState, verdict: _Verdict, asked: Needs, now: datetime) -> Decision:
-    demand = state.demand.at_score(asked.score) if known(asked.score) else state.demand.q90
+    demand = asked.served if known(asked.served) else state.demand.q90
     pool = state.pool
     return Decision(
         pool=pool.name,
@@ -150,6 +162,7 @@ def _written(state: PoolState, verdict: _Verdict, asked: Needs, now: datetime) -
         unschedulable=state.unschedulable,
         proposed=verdict.proposed,
         need=verdict.need,
+        lasting_need=verdict.lasting,
         action=verdict.action,
         binding=verdict.binding,
         because=verdict.because,
@@ -158,6 +171,8 @@ def _written(state: PoolState, verdict: _Verdict, asked: Needs, now: datetime) -
         demand_now=state.demand.now,
         demand_q50=state.demand.q50,
         demand_q90=state.demand.q90,
+        demand_served=asked.served,
+        reserve=asked.reserve,
         demand_basis=state.demand.basis,
         capacity=state.capacity,
         needs=asked.by_reason,

@@ -21,8 +21,7 @@ class Demand:
     """Arrivals in requests per second: now, and quantiles at the horizon; NaN where unknown.
 
     `stay` is the highest q90 between now and the end of the shortest life worth starting: what a scale-down must
-    still serve. `ramp` is the relative growth per second at P99.9 of what this pool has shown. `high` is the highest
-    level of the last three hours.
+    still serve. `high` is the highest level of the last three hours.
     """
 
     now: float = nan
@@ -31,7 +30,6 @@ class Demand:
     q99: float = nan
     q999: float = nan
     stay: float = nan
-    ramp: float = nan
     basis: str = "none"
     high: float = nan
 

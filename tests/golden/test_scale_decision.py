@@ -22,7 +22,7 @@ def test_a_decision_is_answered_as_it_was() -> None:
         current=12,
         ready=11,
         starting=1,
-        demand=Demand(105.0, 110.0, 124.0, 140.0, 155.0, 108.0, 0.0002, "level of now", high=130.0),
+        demand=Demand(105.0, 110.0, 124.0, 140.0, 155.0, 108.0, "level of now", high=130.0),
         capacity=Capacity(10.0, 9.6, 10.3, "frontier", 420, 21.0, drift=-0.18, drift_since="v2"),
         cold_start=ColdStart(110.0, 180.0, 30, "measured on 30 start-ups"),
         load=Load(4.0, 190.0, 0.5, 0.6, 0.5, 2.0, 1.9),
