@@ -69,6 +69,7 @@ class CollectorConfig:
     keep_5minute_bins_days: int = _setting(180, "days that latency bins by 5 minutes are kept", 1)
     keep_hour_bins_days: int = _setting(730, "days that latency bins by hour are kept", 1)
     keep_counts_days: int = _setting(400, "days that objective counts by minute are kept", 1)
+    keep_demand_days: int = _setting(84, "days that demand by 5 minutes is kept, for forecasts", 1)
     keep_ledger_days: int = _setting(
         3, "days that scrapes of remote-write and plain OTLP senders are told from retries; older ones are refused", 1
     )

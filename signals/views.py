@@ -370,6 +370,37 @@ human_note VARCHAR
     importable=False,
 )
 
+DEMAND = View(
+    "demand",
+    "Demand in steps of five minutes of requests that are no longer stored one by one.",
+    columns("""
+ts TIMESTAMPTZ !* : begin of the step; by arrival
+model VARCHAR
+tenant VARCHAR
+length_bucket VARCHAR
+requests BIGINT !
+input_tokens BIGINT
+cached_tokens BIGINT
+output_tokens BIGINT
+"""),
+    importable=False,
+)
+
+ENGINE_DEMAND = View(
+    "engine_demand",
+    "What engines counted in steps of five minutes, of scrapes that are no longer stored one by one.",
+    columns("""
+ts TIMESTAMPTZ !* : begin of the step
+model VARCHAR
+scrapes BIGINT ! : good ones
+first_tokens DOUBLE : requests that got their first token
+prompt_tokens DOUBLE
+prefix_hit_tokens DOUBLE
+generation_tokens DOUBLE
+"""),
+    importable=False,
+)
+
 #: Every stored public view by name, in the order of the documentation.
 VIEWS: dict[str, View] = {
     view.name: view
@@ -390,5 +421,7 @@ VIEWS: dict[str, View] = {
         OBJECTIVE_COUNTS,
         RECOMMENDATIONS,
         INCIDENTS,
+        DEMAND,
+        ENGINE_DEMAND,
     )
 }

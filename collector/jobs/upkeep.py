@@ -14,12 +14,13 @@ PACKAGE = "collector.jobs"
 REOPENED = timedelta(hours=26)
 MERGE = ("merge_latency_read", "merge_latency_clear", "merge_latency_write",
          "merge_instance_read", "merge_instance_clear", "merge_instance_write")  # fmt: skip
-DROP = ("drop_requests", "drop_halves", "drop_half_bodies", "drop_far_halves", "drop_samples", "drop_histograms",
-        "drop_signals", "drop_gpus", "drop_hosts", "drop_instance_bins", "drop_bins_minute", "drop_bins_5minute",
-        "drop_bins_hour", "drop_counts")  # fmt: skip
+DROP = ("keep_demand", "drop_requests", "drop_halves", "drop_half_bodies", "drop_far_halves",
+        "keep_engine_demand", "drop_samples", "drop_histograms", "drop_signals", "drop_gpus", "drop_hosts",
+        "drop_instance_bins", "drop_bins_minute", "drop_bins_5minute", "drop_bins_hour", "drop_counts",
+        "drop_demand", "drop_engine_demand")  # fmt: skip
 
-#: What the archive takes away itself.
-ARCHIVED = {"drop_requests", "drop_samples"}
+#: What the archive takes away itself: it stays in the views, so that no sum has to stand for it.
+ARCHIVED = {"keep_demand", "drop_requests", "keep_engine_demand", "drop_samples"}
 
 
 @dataclass(slots=True)
@@ -43,6 +44,7 @@ class Upkeep:
             "five": day - timedelta(days=config.keep_5minute_bins_days),
             "hour": day - timedelta(days=config.keep_hour_bins_days),
             "counts": day - timedelta(days=config.keep_counts_days),
+            "demand": day - timedelta(days=config.keep_demand_days),
         }
         drop: tuple[str, ...] = DROP
         if config.archive:

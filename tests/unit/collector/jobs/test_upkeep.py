@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from collector.answers.demand import demand
 from collector.importer.run import Options, import_sources
 from collector.importer.sources import recognise
 from collector.jobs.upkeep import Upkeep
@@ -161,3 +162,42 @@ def test_the_ledger_forgets_old_scrapes_of_senders_that_number_nothing_and_tells
         Upkeep(parts).run()
         assert ask(parts, "select count(*) from stored.ledger") == [(2,)]
         assert parts.store.commit([halves[1], own]) == [False, False]
+
+
+def test_a_forecast_looks_back_beyond_the_requests_and_scrapes_that_are_kept(tmp_path: Path) -> None:
+    now = START + timedelta(days=28)
+    moments = [START + timedelta(minutes=20 * number, seconds=7) for number in range(28 * 72)]
+    requests, samples = tmp_path / "requests.csv", tmp_path / "engine_samples.csv"
+    requests.write_text(
+        "\n".join(
+            ["ts,model,tenant,status,input_tokens,cached_tokens"]
+            + [f"{ts.isoformat()},m,t{n % 2},ok,{300 + n % 7},{'' if n % 3 else 30}" for n, ts in enumerate(moments)]
+        )
+        + "\n"
+    )
+    samples.write_text(
+        "\n".join(
+            ["ts,instance,model,interval_seconds,first_tokens"]
+            + [f"{ts.isoformat()},i,counted,30,{n % 5}" for n, ts in enumerate(moments)]
+        )
+        + "\n"
+    )
+    asked = [("m", None, "requests"), ("m", "t1", "input_tokens"), ("m", None, "cached_tokens"),
+             ("counted", None, "requests")]  # fmt: skip
+    with parts_of(None, Clock(now)) as parts:
+        import_sources(parts.store, list(recognise((str(requests), str(samples))).sources), Options(), lambda _: None)
+
+        def known() -> list[list[float]]:
+            return [
+                demand(parts.store.reader(), now, model=model, tenant=tenant, signal=signal)[1].tolist()
+                for model, tenant, signal in asked
+            ]
+
+        before = known()
+        for _ in range(2):
+            Upkeep(parts).run()
+            assert ask(parts, "select count(*) < 1000 from requests") == [(True,)]
+            for was, told in zip(before, known(), strict=True):
+                assert told[1:] == pytest.approx(was[1:], nan_ok=True)  # the first is rated from its first request on
+                assert len(told) > 27 * 144
+        assert len(demand(parts.store.reader(), now, model="m", step_seconds=60)[1]) <= 8 * 1440
