@@ -8,7 +8,7 @@ from string import ascii_lowercase
 
 from analytics.replay.outcome import Outcome
 
-__all__ = ["ORACLE", "frontier_picture"]
+__all__ = ["LEAST_BAD", "ORACLE", "TINY_HOURS", "frontier_picture", "nines"]
 
 WIDTH, HEIGHT = 64, 14
 #: Fewer bad requests than one in a million are drawn as these.
@@ -30,8 +30,8 @@ def frontier_picture(outcomes: Sequence[Outcome], front: Collection[str], target
     if not known:
         return ""
     least = max(0.5 / max(requests, 1), LEAST_BAD)
-    heights = [_nines(one.good_ratio, least) for one in known]
-    line = _nines(target, least)
+    heights = [nines(one.good_ratio, least) for one in known]
+    line = nines(target, least)
     bottom, top = floor(min(*heights, line)), max(ceil(max(*heights, line)), floor(min(*heights, line)) + 1)
     hours = [max(one.gpu_hours, TINY_HOURS) for one in known]
     fewest, most = min(hours), max(hours)
@@ -59,7 +59,7 @@ def frontier_picture(outcomes: Sequence[Outcome], front: Collection[str], target
     return "\n".join([head, *drawn, axis, scale, *legend])
 
 
-def _nines(good_ratio: float, least: float) -> float:
+def nines(good_ratio: float, least: float) -> float:
     """Return the nines of a ratio: 0.9 has one, 0.99 two."""
     return -log10(min(max(1 - good_ratio, least), 1.0))
 

@@ -29,6 +29,7 @@ def run_replay(
 ) -> dict[str, object]:
     """Return the scorecard of the policies. ConfigError when neither or both of trace and store are given."""
     from analytics.replay.scorecard import Fleet, Objective
+    from analytics.scaling.policies import POLICIES
     from collector.answers.fleet import load_fleet, own_fleet
     from collector.answers.replay import USUAL, from_columns, recorded, replay
 
@@ -44,11 +45,12 @@ def run_replay(
             named["model"], load = recorded(reader, now, days=days, model=model)
             if fleet is None:
                 fitted, named["engine"] = own_fleet(reader, now, days=days, model=model)
+    named_policies = [name.strip() for name in policies.split(",") if name.strip()]
     answer = replay(
         load,
         fleet=fitted if fleet is None else load_fleet(fleet),
         objective=_objective(objectives, Objective()),
-        policies=[name.strip() for name in policies.split(",") if name.strip()] or USUAL,
+        policies=tuple(POLICIES) if named_policies == ["all"] else named_policies or USUAL,
         cold_start_seconds=180.0 if cold_start is None else cold_start,
     )
     return {key: plain(value) for key, value in {**answer, **named}.items()}

@@ -169,6 +169,18 @@ def test_a_restarted_collector_remembers_needs_from_its_stored_decisions() -> No
     assert one(scale(fresh.reader, fresh.scrapes("b", 0.1)))["action"] == "hold"
 
 
+@pytest.mark.parametrize(("lasting", "action"), [(1, "down"), (2, "hold")])
+def test_a_stored_backlog_is_not_remembered_once_it_is_worked_off(lasting: int, action: str) -> None:
+    store = Store()
+    store.scrapes("a", 0.1)
+    now = store.scrapes("b", 0.1)
+    for minutes in (50, 20, 2):
+        document = json.dumps({"need": 2, "lasting_need": lasting})
+        store.insert("recommendations", ts=now - timedelta(minutes=minutes), pool="llama", current=2, proposed=2,
+                     action="hold", document=document)  # fmt: skip
+    assert one(scale(store.reader, now))["action"] == action
+
+
 def test_a_restarted_collector_goes_on_with_the_headroom_it_had_learned() -> None:
     store = Store()
     now = store.scrapes("a", 2.0)
