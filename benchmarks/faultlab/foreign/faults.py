@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from math import exp
 
 import numpy as np
@@ -242,6 +243,8 @@ def gpu_fault(f: Fleet) -> None:
 
 def region_loss(f: Fleet) -> None:
     """A region goes dark; the others take its requests over a longer way."""
+    if len(set(f.habits.regions)) < 2:
+        f.habits = replace(f.habits, regions=tuple(("eu-west-1", "us-east")[place % 2] for place in range(f.size)))
     names = sorted(set(f.habits.regions))
     lost = str(f.rng.choice(names))
     for place, name in enumerate(f.habits.regions):
