@@ -28,6 +28,20 @@ class Outcome:
     usd: float = nan
 
 
+def within(
+    ttft: npt.NDArray[np.float64],
+    e2e: npt.NDArray[np.float64],
+    output_tokens: npt.NDArray[np.int64],
+    ttft_seconds: float,
+    tpot_seconds: float,
+) -> npt.NDArray[np.bool_]:
+    """Return which requests were good: first token and, with several tokens, time per output token within limits."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        tpot = (e2e - ttft) / (output_tokens - 1)
+    slow = (output_tokens > 1) & ~(tpot <= tpot_seconds)
+    return (ttft <= ttft_seconds) & ~slow
+
+
 def judge(policy: str, run: Run, gpus: int = 1, usd_per_gpu_hour: float = nan, target: float = 0.99) -> Outcome:
     """Return the outcome of a fluid run; a minute is bad where fewer than `target` of its requests were good."""
     hours = float(run.billed.sum()) * run.tick_seconds / 3600 * gpus

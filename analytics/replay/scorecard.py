@@ -9,10 +9,11 @@ from math import exp, inf, nan
 import numpy as np
 import numpy.typing as npt
 
+from analytics.replay.ability import Ability, ability_of
 from analytics.replay.arrivals import Arrivals
 from analytics.replay.engine import Engine
 from analytics.replay.fluid import run as run_fluid
-from analytics.replay.outcome import Outcome, changes, judge
+from analytics.replay.outcome import Outcome, changes, judge, within
 from analytics.replay.simulator import Reading, Simulator
 from analytics.scaling.oracle import Costs, cheapest
 from analytics.scaling.policies import Observation, Policy, Setting, get
@@ -53,28 +54,22 @@ def demand_of(arrivals: Arrivals, tick_seconds: float = TICK_SECONDS) -> Floats:
     return counts[:count] / tick_seconds
 
 
-def setting_of(arrivals: Arrivals, fleet: Fleet, objective: Objective, cold_start_seconds: float) -> Setting:
-    """Return what every policy is told: the engine's rate within the objectives for this mix of lengths."""
-    prompt, output = float(arrivals.input_tokens.mean()), float(arrivals.output_tokens.mean())
-    cached = float(arrivals.cached.sum()) / max(float(arrivals.input_tokens.sum()), 1.0)
-    tpot = objective.tpot_seconds if np.isfinite(objective.tpot_seconds) else 0.1
-    rate = fleet.engine.requests_per_second(prompt, output, objective.ttft_seconds, tpot, cached)
-    if rate <= 0:  # not even one request alone meets the objectives: plan with what it serves at all
-        rate = fleet.engine.requests_per_second(prompt, output, inf, inf, cached)
-    step = fleet.engine.step_seconds(0, 1, prompt)
-    held = max(1.0, min(rate * (output * max(step, 0.8 * min(tpot, 1.0)) + 0.2), float(fleet.engine.seats)))
+def setting_of(
+    arrivals: Arrivals, fleet: Fleet, objective: Objective, ability: Ability, cold_start_seconds: float
+) -> Setting:
+    """Return what every policy is told: what one instance can do with this mix, and the mix's mean lengths."""
     return Setting(
         cold_start_seconds=cold_start_seconds,
-        capacity=rate,
-        in_flight=held,
+        capacity=ability.rate,
+        in_flight=min(ability.in_flight, float(fleet.engine.seats)),
         seats=fleet.engine.seats,
         largest=fleet.largest,
         smallest=fleet.smallest,
         tick_seconds=TICK_SECONDS,
         objective_seconds=objective.ttft_seconds,
         target_ratio=objective.target,
-        input_tokens=prompt,
-        output_tokens=output,
+        input_tokens=float(arrivals.input_tokens.mean()),
+        output_tokens=float(arrivals.output_tokens.mean()),
         kv_tokens=fleet.engine.kv_tokens,
     )
 
@@ -152,6 +147,17 @@ def observed(reading: Reading, tick_seconds: float) -> Observation:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class Scorecard:
+    """Each outcome with its GPU-hours over the oracle's, the cheapest good one first; what one instance can do.
+
+    An outcome keeps the objective where its good ratio is what can be reached with this mix of requests.
+    """
+
+    outcomes: tuple[tuple[Outcome, float], ...]
+    ability: Ability
+
+
 def scorecard(
     arrivals: Arrivals,
     fleet: Fleet,
@@ -159,14 +165,17 @@ def scorecard(
     policies: Sequence[str],
     cold_start_seconds: float,
     tune: bool = True,
-) -> list[tuple[Outcome, float]]:
-    """Return (outcome, GPU-hours over the oracle's) for each policy and for the oracle, cheapest good one first.
+) -> Scorecard:
+    """Judge each policy and the oracle, which is always there.
 
     Baselines are given the target that suits these very arrivals best in the fluid model; this recommender runs on
-    its defaults. "oracle" is always part of the table.
+    its defaults.
     """
     demand = demand_of(arrivals)
-    setting = setting_of(arrivals, fleet, objective, cold_start_seconds)
+    limits = objective.ttft_seconds, objective.tpot_seconds
+    ability = ability_of(arrivals, fleet.engine, *limits, objective.target)
+    setting = setting_of(arrivals, fleet, objective, ability, cold_start_seconds)
+    objective = replace(objective, target=ability.reachable)
     early = demand[: max(1, int(300 / TICK_SECONDS))]
     first = int(np.clip(np.ceil(early.mean() / setting.capacity * 1.2), fleet.smallest, fleet.largest))
     best = play("oracle", arrivals, oracle_policy(demand, setting), setting, fleet, objective, first)
@@ -178,8 +187,9 @@ def scorecard(
         target = tuned(name, demand, setting, first) if tune else entry.grid[len(entry.grid) // 2]
         told = replace(setting, history=np.array([float(demand.max())])) if name == "static-peak" else setting
         found.append(play(name, arrivals, entry.make(told, target), setting, fleet, objective, first))
-    found.sort(key=lambda outcome: (outcome.good_ratio < objective.target, outcome.gpu_hours))
-    return [(outcome, outcome.gpu_hours / best.gpu_hours if best.gpu_hours else nan) for outcome in found]
+    found.sort(key=lambda outcome: (outcome.good_ratio < ability.reachable, outcome.gpu_hours))
+    hours = best.gpu_hours
+    return Scorecard(tuple((one, one.gpu_hours / hours if hours else nan) for one in found), ability)
 
 
 def _judged(
@@ -192,10 +202,8 @@ def _judged(
     objective: Objective,
 ) -> Outcome:
     ttft = simulator.ttft_seconds()
-    with np.errstate(invalid="ignore", divide="ignore"):
-        tpot = (simulator.e2e_seconds() - ttft) / (arrivals.output_tokens - 1)
-    slow = (arrivals.output_tokens > 1) & ~(tpot <= objective.tpot_seconds)
-    good = (ttft <= objective.ttft_seconds) & ~slow
+    limits = objective.ttft_seconds, objective.tpot_seconds
+    good = within(ttft, simulator.e2e_seconds(), arrivals.output_tokens, *limits)
     minute = (arrivals.seconds // 60).astype(np.int64)
     total = np.bincount(minute)
     fine = np.bincount(minute, weights=good)

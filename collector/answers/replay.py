@@ -38,7 +38,10 @@ def replay(
 ) -> dict[str, object]:
     """Return `{"rows": [...]}` as the contract shapes it, the cheapest policy that keeps the objective first.
 
-    `front` names the policies that no other one beats in both cost and quality, `picture` draws them all.
+    Kept is judged by `reachable_ratio`, which is below the target where requests miss it even alone on an instance
+    (`attainable_ratio` do not) or hold up others at any load. `capacity_per_instance` is the rate of this mix that
+    policies plan with. `front` names the policies that no other one beats in both cost and quality, `picture` draws
+    them all.
 
     Raises UnknownNameError for a policy that does not exist and InputError for empty arrivals.
     """
@@ -47,7 +50,7 @@ def replay(
         raise InputError("there are no arrivals to replay")
     aim, what = objective or Objective(), fleet or Fleet()
     found = scorecard(load, what, aim, named, cold_start_seconds, tune)
-    outcomes = [outcome for outcome, _ in found]
+    outcomes = [outcome for outcome, _ in found.outcomes]
     front = [outcome.policy for outcome in pareto_front([one for one in outcomes if one.policy != ORACLE])]
     rows = [
         {
@@ -61,7 +64,7 @@ def replay(
             "p99_ttft": _number(outcome.p99_ttft),
             "usd": _number(outcome.usd),
         }
-        for outcome, over in found
+        for outcome, over in found.outcomes
     ]
     return {
         "rows": rows,
@@ -72,7 +75,10 @@ def replay(
             "ttft_seconds": aim.ttft_seconds,
             "tpot_seconds": _number(aim.tpot_seconds),
             "target": aim.target,
+            "attainable_ratio": _number(found.ability.attainable),
+            "reachable_ratio": _number(found.ability.reachable),
         },
+        "capacity_per_instance": _number(found.ability.rate),
         "front": front,
         "picture": frontier_picture(outcomes, front, aim.target, len(load)),
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -54,6 +55,23 @@ def run_replay(
         cold_start_seconds=180.0 if cold_start is None else cold_start,
     )
     return {key: plain(value) for key, value in {**answer, **named}.items()}
+
+
+def reach(answer: Mapping[str, object]) -> list[str]:
+    """Return what the objective can be judged by where it cannot be kept whatever the number of instances."""
+    aim = answer.get("objective")
+    if not isinstance(aim, Mapping):
+        return []
+    target, alone, reachable = (aim.get(name) for name in ("target", "attainable_ratio", "reachable_ratio"))
+    if not (isinstance(target, float) and isinstance(alone, float) and isinstance(reachable, float)):
+        return []
+    if reachable >= target * 0.999:
+        return []
+    told = (
+        f"{alone:.1%} of these requests meet the objective alone on an instance; {reachable:.1%} is what policies are "
+        f"judged by, not {target:.1%}: look at the longest prompts, or at the objective by length"
+    )
+    return [told]
 
 
 def run_calibrate(where: Where | None, days: float, model: str | None) -> dict[str, object]:

@@ -112,7 +112,7 @@ def replay(
     its samples and sets predicted beside measured latency.
     """
     from collector.cli.recorded import Where
-    from collector.cli.replaying import run_calibrate, run_replay
+    from collector.cli.replaying import reach, run_calibrate, run_replay
 
     where = None if db is None and url is None else Where(db, url, token_file, now)
     if trace is not None and str(trace) == "calibrate" and not trace.exists():
@@ -127,4 +127,4 @@ def replay(
         from collector.answers.replay_chart import frontier_svg
 
         svg.write_text(frontier_svg(answer), encoding="utf-8")
-    show(answer, output, head=[str(answer["picture"]), ""])
+    show(answer, output, head=[str(answer["picture"]), *reach(answer), ""])

@@ -10,7 +10,7 @@ from click.testing import CliRunner
 
 from collector.cli.main import main
 from collector.cli.place import FilePlace
-from collector.cli.replaying import run_calibrate
+from collector.cli.replaying import reach, run_calibrate
 from collector.cli.scaling import replay
 from signals.errors import ConfigError
 from tests.support.loopback import served
@@ -79,3 +79,10 @@ def test_a_trace_that_is_no_file_is_named(tmp_path: Path) -> None:
     result = CliRunner().invoke(replay, [str(tmp_path / "none.parquet")])
     assert isinstance(result.exception, ConfigError)
     assert "none.parquet is no file" in str(result.exception)
+
+
+def test_what_no_number_of_instances_can_keep_is_told_with_what_stands_in_for_the_target() -> None:
+    aim = {"target": 0.99, "attainable_ratio": 0.8, "reachable_ratio": 0.7}
+    (line,) = reach({"objective": aim})
+    assert "80.0%" in line and "70.0%" in line
+    assert reach({"objective": {**aim, "reachable_ratio": 0.99}}) == []
