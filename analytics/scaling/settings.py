@@ -24,7 +24,7 @@ class Settings:
     #: falls by it per hour in which nothing burns); less for cold starts beyond `steady_seconds`, as misses are rarer
     #: and larger then.
     steering_per_hour: float = 0.015
-    steady_seconds: float = 240.0
+    steady_seconds: float = 270.0
     #: Burn rate beyond which an hour teaches no more: an outage that no head-room would have covered is one event.
     burn_most: float = 30.0
     #: Bounds of the steered score: below the median noise decides; beyond P99.9 the tail is a straight line.
@@ -43,11 +43,11 @@ class Settings:
     #: A backlog is to be worked off within this time once the new instances serve.
     drain_seconds: float = 3.0
     #: A backlog asks for at most this many times what the demand itself needs (it grows until the new ones serve).
-    backlog_ratio: float = 2.0
+    backlog_ratio: float = 1.85
     #: Growth by less than this share of the fleet waits: capacity is not known better.
     step_up_least_ratio: float = 0.07
     #: Largest growth in one decision, as a multiple of what serves; a fault of the sight grows no further.
-    step_up_ratio: float = 4.0
+    step_up_ratio: float = 5.0
     step_up_instances: int = 4
     #: A scale-down needs the need to have stayed low this long, and so many cold starts.
     calm_seconds: float = 150.0

@@ -81,9 +81,9 @@ def test_instances_that_start_are_supply_and_asked_for_once() -> None:
     assert decide(state, NOW).proposed == 15
 
 
-def test_one_step_goes_to_five_times_what_serves_at_most() -> None:
+def test_one_step_goes_to_six_times_what_serves_at_most() -> None:
     decision = decide(healthy(rate=1000.0), NOW)
-    assert decision.proposed == 50
+    assert decision.proposed == 60
     assert any("one step" in reason for reason in decision.because)
 
 
@@ -94,7 +94,7 @@ def test_a_repeated_decision_does_not_cascade_while_nothing_becomes_ready() -> N
         state = replace(
             state, current=decision.proposed, starting=decision.proposed - state.ready, memory=decision.memory
         )
-    assert state.current <= 50
+    assert state.current <= 60
 
 
 def test_a_backlog_alone_never_multiplies_a_fleet() -> None:
@@ -105,13 +105,13 @@ def test_a_backlog_alone_never_multiplies_a_fleet() -> None:
         state = replace(
             state, current=decision.proposed, starting=decision.proposed - state.ready, memory=decision.memory
         )
-    assert state.current == 16  # twice 80 req/s at 10 req/s each
+    assert state.current == 15  # 1.85 x 80 req/s at 10 req/s each
 
 
 def test_a_backlog_that_is_worked_off_is_not_remembered() -> None:
     state = healthy(rate=95.0)
     waiting = decide(replace(state, load=replace(state.load, queue=800.0)), NOW)
-    assert (waiting.need, waiting.lasting_need) == (19, 10)
+    assert (waiting.need, waiting.lasting_need) == (18, 10)
     assert waiting.memory.needs[-1][1] == 10
 
 
@@ -161,14 +161,14 @@ def test_a_backlog_beyond_the_objective_asks_for_instances() -> None:
     waiting = replace(state, load=replace(state.load, queue=800.0))
     decision = decide(waiting, NOW)
     assert (decision.action, decision.binding) == ("up", "queue")
-    # 800 wait, 10 x 10 x 2 would still be in time: 95 + 600 / 3 = 295, at most twice 95 req/s
-    assert decision.proposed == 19
+    # 800 wait, 10 x 10 x 2 would still be in time: 95 + 600 / 3 = 295, at most 1.85 x 95 req/s
+    assert decision.proposed == 18
 
 
 def test_a_backlog_that_grows_while_instances_start_asks_for_no_more_than_the_demand_bears() -> None:
-    state = healthy(rate=95.0, instances=19, ready=10, starting=9)
+    state = healthy(rate=95.0, instances=18, ready=10, starting=8)
     decision = decide(replace(state, load=replace(state.load, queue=50_000.0)), NOW)
-    assert (decision.need, decision.proposed) == (19, 19)
+    assert (decision.need, decision.proposed) == (18, 18)
 
 
 def test_a_wish_just_above_the_fleet_waits_while_the_demand_itself_fits() -> None:
