@@ -136,16 +136,16 @@ def _on_disk(path: Path) -> int:
 def _account(rig: Rig, backlog: float, drained: float, stopped: float, disk: SmallDisk) -> Outage:
     books, served = rig.books(), rig.served()
     epochs = books["epochs"]
-    missing = sum(int(row[2]) - int(row[1]) for row in epochs)  # type: ignore[index]  # rows of (epoch, count, last)
+    missing = sum(int(row[2]) - int(row[1]) for row in epochs)
     sums = books["sums"]
     shown = {f"vllm-{n}": served["last"][n] - served["first"][n] for n in served["last"]}
     arrived = {name: sums[name][2] for name in shown}
     total = sum(shown.values())
     error = sum(abs(shown[name] - arrived[name]) for name in shown) / total
     return Outage(
-        int(sum(int(row[1]) for row in epochs)),  # type: ignore[index]
+        int(sum(int(row[1]) for row in epochs)),
         missing,
-        int(books["counts"].get("resent", 0)),  # type: ignore[arg-type]
+        int(books["counts"].get("resent", 0)),
         error,
         backlog / BATCHES_PER_SECOND / drained,
         drained,

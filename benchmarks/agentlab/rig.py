@@ -13,6 +13,7 @@ import urllib.request
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypedDict, cast
 
 import yaml
 
@@ -21,6 +22,14 @@ from tests.support import pages
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = "vllm-0172"
 TICKS = os.sysconf("SC_CLK_TCK")
+
+
+class Books(TypedDict):
+    """What the receiver wrote down: (epoch, count, last) of each sender, sums by instance, batches by how they came."""
+
+    epochs: list[tuple[str, int, int]]
+    sums: dict[str, list[float]]
+    counts: dict[str, int]
 
 
 @dataclass(slots=True)
@@ -134,11 +143,11 @@ class Rig:
             raise
         return program
 
-    def books(self) -> dict[str, dict[str, list[float]]]:
-        return dict(get(f"http://127.0.0.1:{self.sink_port}/books"))
+    def books(self) -> Books:
+        return cast("Books", get(f"http://127.0.0.1:{self.sink_port}/books"))
 
     def served(self) -> dict[str, dict[str, int]]:
-        return dict(get(f"http://127.0.0.1:{self.page_port}/served"))
+        return cast("dict[str, dict[str, int]]", get(f"http://127.0.0.1:{self.page_port}/served"))
 
     def freeze(self) -> None:
         """Stop the counters on all pages, and wait until every engine was scraped once more."""
@@ -174,7 +183,7 @@ class Rig:
             program.end(signal.SIGKILL)
 
 
-def get(url: str) -> dict[str, dict[str, list[float]]]:
+def get(url: str) -> dict[str, object]:
     with urllib.request.urlopen(url, timeout=30) as answer:
         found = json.loads(answer.read())
     assert isinstance(found, dict)

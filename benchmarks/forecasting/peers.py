@@ -11,6 +11,7 @@ import json
 import sys
 import time
 import warnings
+from collections.abc import Mapping
 
 import numpy as np
 
@@ -33,7 +34,7 @@ def main() -> int:
     return 0
 
 
-def forecast(name: str, values: np.ndarray, task: dict) -> np.ndarray:
+def forecast(name: str, values: np.ndarray, task: Mapping[str, int]) -> np.ndarray:
     """Return the path of one peer."""
     from statsforecast.models import MSTL, AutoARIMA, AutoETS, DynamicOptimizedTheta
 
@@ -46,8 +47,8 @@ def forecast(name: str, values: np.ndarray, task: dict) -> np.ndarray:
         hourly = max(1, day // 24)
         coarse = values[len(values) % hourly :].reshape(-1, hourly).mean(axis=1)
         path = AutoETS(season_length=24).fit(coarse).predict(-(-steps // hourly))["mean"]
-        return np.maximum(np.repeat(path, hourly)[:steps], 0.0)
-    return np.maximum(model.fit(values).predict(steps)["mean"], 0.0)
+        return np.asarray(np.maximum(np.repeat(path, hourly)[:steps], 0.0))
+    return np.asarray(np.maximum(model.fit(values).predict(steps)["mean"], 0.0))
 
 
 def filled(values: np.ndarray, day: int) -> np.ndarray:

@@ -75,7 +75,7 @@ def _kind(name: str) -> str:
 
 def _ready() -> list[Series]:
     """Return the ready-made series; windows in which no tenant of a whole model called are gaps of the trace."""
-    rows = duckdb.sql(
+    rows = duckdb.execute(
         f"select series, ts, y from '{TRACES / 'demand_series.parquet'}' order by series, ts"
     ).fetchnumpy()
     names = np.asarray(rows["series"]).astype(str)
@@ -104,13 +104,13 @@ def _tenants(models: Sequence[str], count: int) -> list[Series]:
     """Return the `count` largest always-on tenants of the models that are no ready-made series."""
     source = f"'{TRACES / 'servegen_client_rates.parquet'}'"
     ready = [(one.name.split("_")[1], int(one.name.split("_")[2][1:])) for one in _ready() if "_c" in one.name]
-    chosen = duckdb.sql(
+    chosen = duckdb.execute(
         f"""select model, client from {source} group by all
         having count(*) filter (where rate > 0) >= {ALWAYS_ON} order by sum(rate) desc"""
     ).fetchall()
     found = []
     for model, client in [pair for pair in chosen if pair not in ready and pair[0] in models][:count]:
-        rows = duckdb.sql(
+        rows = duckdb.execute(
             f"""select window_of.step, any_value(own.rate) as rate, sum(every.rate) as total
             from range(2016) as window_of(step)
             left join {source} as every on every.model = '{model}' and every.ts_s = window_of.step * 600

@@ -6,6 +6,7 @@ import copy
 import random
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Protocol, cast
 
 import yaml
 
@@ -62,18 +63,25 @@ def _spoilt_tree(rng: random.Random, tree: object) -> bytes:
             break
         holder, key = rng.choice(places)
         if rng.random() < 0.7:
-            holder[key] = copy.deepcopy(rng.choice(_VALUES))  # type: ignore[index]
+            holder[key] = copy.deepcopy(rng.choice(_VALUES))
         else:
-            del holder[key]  # type: ignore[arg-type]
+            del holder[key]
     return yaml.safe_dump(found).encode()
 
 
-def _places(tree: object) -> Iterator[tuple[dict[object, object] | list[object], object]]:
+class _Holder(Protocol):
+    """A mapping or a list of the document."""
+
+    def __setitem__(self, key: object, value: object, /) -> None: ...
+    def __delitem__(self, key: object, /) -> None: ...
+
+
+def _places(tree: object) -> Iterator[tuple[_Holder, object]]:
     if isinstance(tree, dict):
         for key, value in tree.items():
-            yield tree, key
+            yield cast("_Holder", tree), key
             yield from _places(value)
     elif isinstance(tree, list):
         for key, value in enumerate(tree):
-            yield tree, key
+            yield cast("_Holder", tree), key
             yield from _places(value)
