@@ -47,7 +47,7 @@ class Settings:
     #: Growth by less than this share of the fleet waits: capacity is not known better.
     step_up_least_ratio: float = 0.07
     #: Largest growth in one decision, as a multiple of what serves; a fault of the sight grows no further.
-    step_up_ratio: float = 5.0
+    step_up_ratio: float = 3.0
     step_up_instances: int = 4
     #: A scale-down needs the need to have stayed low this long, and so many cold starts.
     calm_seconds: float = 150.0
