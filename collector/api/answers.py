@@ -5,8 +5,9 @@ from __future__ import annotations
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import JSONResponse
 
-from collector.api.inputs import RAW_WINDOW, configured_calendar, configured_objectives, scaling_inputs
+from collector.api.inputs import RAW_WINDOW, configured_calendar, configured_objectives
 from collector.api.questions import ask, moment, now_of, seconds_of
+from collector.api.scaling import recommendations as newest_recommendations
 from collector.api.services import Parts
 from collector.security.tokens import READ
 from collector.sqlguard.formats import plain
@@ -91,10 +92,9 @@ async def forecast(
 async def recommendations(
     request: Request, parts: Parts, pool: str | None = Query(None), now: str | None = NOW
 ) -> JSONResponse:
-    """Return one scaling decision per pool with its reasons."""
+    """Return one scaling decision per pool with its reasons: the newest that is stored, or one for the time asked."""
     parts.admit(request, READ)
-    moment_ = now_of(parts, now)
-    return answered(await ask(parts, "scale", moment_, pool=pool, **scaling_inputs(parts, moment_ or parts.clock())))
+    return answered(await newest_recommendations(parts, now_of(parts, now), pool))
 
 
 @router.get("/requests/{request_id:path}", summary="One request's timeline")

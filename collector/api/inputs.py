@@ -7,6 +7,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+from collector.api.decided import Orders
 from collector.api.services import Services
 
 if TYPE_CHECKING:
@@ -50,15 +51,20 @@ def configured_calendar(parts: Services) -> Sequence[Event]:
     return _kept(Path(parts.config.calendar), load_calendar)
 
 
+def orders_of(parts: Services, now: datetime) -> Orders:
+    """Return the orders in force at `now`."""
+    return Orders({pool: pin for pool, pin in parts.pins.pins().items() if pin.until > now}, parts.pins.frozen)
+
+
 def scaling_inputs(parts: Services, now: datetime) -> dict[str, object]:
     """Return what `scale` takes beside the reader: pools, pins in force at `now`, the freeze, declared days."""
     from collector.answers.scale_states import Wishes
 
-    pins = {pool: pin for pool, pin in parts.pins.pins().items() if pin.until > now}
+    orders = orders_of(parts, now)
     return {
         "pools": configured_pools(parts),
-        "pins": pins,
-        "frozen": parts.pins.frozen,
+        "pins": orders.pins,
+        "frozen": orders.frozen,
         "wishes": Wishes(calendar=configured_calendar(parts)),
     }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 
 from fastapi import APIRouter, Query, Request
@@ -10,7 +11,7 @@ from fastapi.responses import JSONResponse
 
 from analytics.scaling.tolerance import quantised
 from collector.api.bodies import read_content
-from collector.api.inputs import scaling_inputs
+from collector.api.inputs import orders_of, scaling_inputs
 from collector.api.questions import ask, now_of, seconds_of
 from collector.api.services import Parts, Services, peer_of
 from collector.receivers.changes.form import Change
@@ -135,7 +136,7 @@ async def freeze(request: Request, parts: Parts) -> JSONResponse:
 async def desired(parts: Services, pool: str, now: datetime | None) -> tuple[int, dict[str, object]]:
     """Return (replicas, decision) of a pool; BlindError (503) when nothing can be seen of it."""
     try:
-        answer = await ask(parts, "scale", now, pool=pool, **scaling_inputs(parts, now or parts.clock()))
+        answer = await recommendations(parts, now, pool)
     except UnknownNameError as error:
         if error.data.get("known"):
             raise
@@ -149,6 +150,25 @@ async def desired(parts: Services, pool: str, now: datetime | None) -> tuple[int
             f"pool {pool!r} cannot be seen: keep what runs", retry_after=15, because=decision.get("because")
         )
     return proposed, decision
+
+
+async def recommendations(parts: Services, now: datetime | None, pool: str | None) -> dict[str, object]:
+    """Return `scale`'s answer, of one pool where named: the job's where `now` is None and it is fresh, else computed.
+
+    Raises UnknownNameError for a pool that is neither configured nor seen.
+    """
+    clock = parts.clock()
+    kept = parts.decided.newest(clock, orders_of(parts, clock)) if now is None else None
+    if kept is None:
+        return await ask(parts, "scale", now, pool=pool, **scaling_inputs(parts, now or clock))
+    if pool is None:
+        return dict(kept)
+    rows = kept.get("recommendations")
+    found = [row for row in rows if isinstance(row, Mapping)] if isinstance(rows, list) else []
+    chosen = [row for row in found if row.get("pool") == pool]
+    if not chosen:
+        raise UnknownNameError("pool", pool, [str(row.get("pool")) for row in found])
+    return {**kept, "recommendations": chosen}
 
 
 async def _json(request: Request, parts: Services) -> dict[str, object]:

@@ -12,6 +12,7 @@ from fastapi import Depends, Request
 
 from collector.api.bodies import BodyLimits
 from collector.api.counters import Counters
+from collector.api.decided import Decided
 from collector.api.pins import PinBoard
 from collector.config import CollectorConfig
 from collector.receivers.assembly import Assembly
@@ -46,6 +47,7 @@ class Services:
     assembly: Assembly = field(default_factory=Assembly)
     skews: SkewWatch = field(default_factory=SkewWatch)
     tenants: TenantCap = field(default_factory=lambda: TenantCap(1_000))
+    decided: Decided = field(default_factory=Decided)
     #: Text that jobs add to /metrics, by job.
     published: dict[str, str] = field(default_factory=dict)
 

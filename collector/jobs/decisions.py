@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
-from collector.api.inputs import configured_calendar, configured_pools
+from collector.api.inputs import configured_calendar, configured_pools, orders_of
 from collector.api.services import Services
 from collector.jobs.worker import fitted
 from collector.sqlguard.formats import plain
@@ -45,7 +45,7 @@ class DecisionKeeper:
         from collector.answers.scale_states import Wishes
 
         now = self.parts.clock()
-        pins = {pool: pin for pool, pin in self.parts.pins.pins().items() if pin.until > now}
+        orders = orders_of(self.parts, now)
         reader = self.parts.store.reader()
         causes: dict[str, list[str]] = {}
         open_ = reader.columns("scale_open_causes", since=now - OPEN)
@@ -58,14 +58,15 @@ class DecisionKeeper:
                 calendar,
             )
         wishes = Wishes(
-            pins=pins,
-            frozen=self.parts.pins.frozen,
+            pins=orders.pins,
+            frozen=orders.frozen,
             budgets=self.budgets(),
             causes=causes,
             calendar=calendar,
             curves=self._curves,
         )
         answer = scale(reader, now, pools=configured_pools(self.parts), wishes=wishes)
+        self.parts.decided.keep(now, orders, answer)
         found = answer.get("recommendations")
         rows = []
         for decision in found if isinstance(found, list) else []:

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 from fastapi.testclient import TestClient
 
+from collector.api.inputs import orders_of
 from collector.api.services import Services
 from tests.support.collector import NOW, running
 from tests.support.scrapes import busy
@@ -83,6 +84,21 @@ def test_keda_is_told_a_number_when_the_pool_is_seen(collector: tuple[TestClient
     answer = collector[0].get("/api/v1/scaling/keda", params={"pool": pool["pool"]})
     assert answer.status_code == 200
     assert answer.json()["replicas"] == pool["proposed"] >= 1
+
+
+def test_what_the_job_decided_is_what_everybody_is_told_until_an_operator_says_otherwise(
+    collector: tuple[TestClient, Services, Path],
+) -> None:
+    client, parts, _ = collector
+    (decision,) = client.get("/api/v1/recommendations").json()["recommendations"]
+    now, pool = parts.clock(), decision["pool"]
+    parts.decided.keep(now, orders_of(parts, now), {"recommendations": [{**decision, "proposed": 42}], "frozen": False})
+    keda = "/api/v1/scaling/keda"
+    assert client.get(keda, params={"pool": pool}).json()["replicas"] == 42
+    assert client.get("/api/v1/recommendations", params={"pool": "nowhere"}).status_code == 404
+    client.post("/api/v1/scaling/pin", json={"pool": pool, "instances": 7, "for": "2h"})
+    assert client.get(keda, params={"pool": pool}).json()["replicas"] == 7
+    client.request("DELETE", "/api/v1/scaling/pin", params={"pool": pool})
 
 
 def test_keda_is_told_503_while_no_pool_has_been_seen_at_all() -> None:
