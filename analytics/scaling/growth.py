@@ -91,6 +91,16 @@ def remembered_miss(recent: float, missed: float, step_seconds: float) -> float:
     return keep * recent + (1 - keep) * missed * missed
 
 
+def recent_misses(growth: Growth, values: Floats, levels: Floats, step_seconds: float, lead_seconds: float) -> float:
+    """Return the mean square of the newest misses of a growth that was learned before, on a series and its levels."""
+    lead = lead_steps(lead_seconds, step_seconds)
+    recent = growth.square
+    for place in range(max(lead, len(values) - ceil(8 * MISS_MEMORY_SECONDS / step_seconds)), len(values)):
+        then = tuple(levels[place - lead].tolist())
+        recent = remembered_miss(recent, growth.missed(then, float(values[place])), step_seconds)
+    return recent
+
+
 def levels_of(values: Floats, step_seconds: float) -> Floats:
     """Return the running exponential means, shape (steps, memories); a NaN step keeps the mean before."""
     read = values.tolist()

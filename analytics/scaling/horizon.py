@@ -20,6 +20,7 @@ from analytics.scaling.growth import (
     lead_steps,
     learn_growth,
     levels_of,
+    recent_misses,
     remembered_miss,
 )
 from analytics.scaling.state import Demand
@@ -32,16 +33,33 @@ ASSUMED_GROWTH_PER_SECOND = 0.30 / 300
 HIGH_SECONDS = 3 * 3600.0
 
 
-def demand(values: Floats, step_seconds: float, horizon_seconds: float, stay_seconds: float | None = None) -> Demand:
-    """Return demand now and its quantiles at the horizon from one evenly spaced series (req/s, newest last)."""
+def demand(
+    values: Floats,
+    step_seconds: float,
+    horizon_seconds: float,
+    stay_seconds: float | None = None,
+    growth: Growth | None = None,
+) -> Demand:
+    """Return demand now and its quantiles at the horizon from one evenly spaced series (req/s, newest last).
+
+    `growth` was learned of more of the series than is given; without one it is learned of what is given.
+    """
     if not np.isfinite(values).any():
         return Demand()
     levels = levels_of(values, step_seconds)
-    growth = learn_growth(values, levels, step_seconds, horizon_seconds, stay_seconds or 2 * horizon_seconds)
-    recent = growth.recent if growth else nan
+    if growth is None:
+        growth = learn_growth(values, levels, step_seconds, horizon_seconds, stay_seconds or 2 * horizon_seconds)
+        recent = growth.recent if growth else nan
+    else:
+        recent = recent_misses(growth, values, levels, step_seconds, horizon_seconds)
     found = outlook(tuple(levels[-1].tolist()), growth, recent, horizon_seconds, step_seconds)
     high = levels[-ceil(HIGH_SECONDS / step_seconds) :, NOW]
     return replace(found, high=float(np.nanmax(high)) if np.isfinite(high).any() else nan)
+
+
+def growth_of(values: Floats, step_seconds: float, horizon_seconds: float, stay_seconds: float) -> Growth | None:
+    """Return how a series grows over the horizon, to be given to `demand` later; None where too little is known."""
+    return learn_growth(values, levels_of(values, step_seconds), step_seconds, horizon_seconds, stay_seconds)
 
 
 def outlook(

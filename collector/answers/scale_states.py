@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from math import ceil, isfinite, nan
@@ -15,6 +15,9 @@ from analytics.scaling import Capacity, ColdStart, Demand, Event, Load, Memory, 
 from analytics.scaling import capacity as learn_capacity
 from analytics.scaling import cold_start as learn_cold_start
 from analytics.scaling import demand as read_demand
+from analytics.scaling.growth import lead_steps
+from analytics.scaling.growths import Growths
+from analytics.scaling.horizon import growth_of
 from analytics.scaling.phases import median_phases
 from analytics.scaling.settings import DEFAULT, Settings
 from collector.answers.scale_curve import with_day_curve
@@ -24,6 +27,7 @@ from collector.answers.scale_roster import Roster, Rows
 from collector.answers.scale_windows import windows_of
 from collector.store.reader import Columns, Reader, as_datetime
 
+DAY_SECONDS, WEEK_SECONDS = 86_400.0, 7 * 86_400.0
 #: SQL hands over about this many (pool, step) cells at most.
 CELLS = 1_000_000
 #: Rate that one instance is assumed to serve until anything was seen: the seed's example (200 req/s on 11.9 instances).
@@ -50,6 +54,8 @@ class Wishes:
     #: Declared days that the curve of the day knows of, and where learnt curves are kept from one decision to the next.
     calendar: Sequence[Declared] = ()
     curves: Keeper | None = None
+    #: Where the growth of each pool is kept from one decision to the next; None: it is learned each time.
+    growths: Growths | None = None
     #: Whether each region must be able to take its share of the largest other region's load.
     survive_regions: bool = False
     settings: Settings = DEFAULT
@@ -65,7 +71,10 @@ def pool_states(reader: Reader, now: datetime, configured: Sequence[Pool], wishe
     step, since = _resolution(now, seen_since, count)
     day = now - timedelta(days=1)
     shown = pages(reader, now, day, roster)
-    series = reader.columns("scale_demand", since=since, now=now, step_seconds=step)
+    leads = {pool.name: _lead(shown.get(place, Page())) for place, pool in enumerate(roster.pools)}
+    learning = _learning(leads, now, step, since, wishes)
+    reach = since if learning is not None and not learning else _week(now, seen_since, count, since)
+    series = reader.columns("scale_demand", since=reach, now=now, step_seconds=step)
     series_rows = roster.rows(series)
     windows = reader.columns(
         "scale_windows", since=since, now=now, step_seconds=step, objective_seconds=wishes.objective_seconds
@@ -77,8 +86,9 @@ def pool_states(reader: Reader, now: datetime, configured: Sequence[Pool], wishe
     states = []
     for place, pool in enumerate(roster.pools):
         page = shown.get(place, Page())
-        lead = learn_cold_start(np.array(page.cold_starts, dtype=np.float64), median_phases(page.starts))
-        demand = _demand(series, series_rows.get(place), now, step, lead, wishes)
+        lead = leads.get(pool.name) or _lead(page)
+        learns = learning is None or _key(pool.name, lead, step) in learning
+        demand = _demand(series, series_rows.get(place), now, step, lead, pool.name, learns, wishes)
         rate, preemptions = _capacity(windows, window_rows.get(place), page, now, wishes, pool)
         states.append(
             PoolState(
@@ -122,8 +132,34 @@ def _resolution(now: datetime, seen_since: datetime, count: int) -> tuple[float,
     history = (now - seen_since).total_seconds()
     if history <= 3600:
         return 10.0, seen_since - timedelta(seconds=10)
-    reach = min(history, 86_400.0, CELLS / count * 60)
+    reach = min(history, DAY_SECONDS, CELLS / count * 60)
     return 60.0, now - timedelta(seconds=reach)
+
+
+def _week(now: datetime, seen_since: datetime, count: int, since: datetime) -> datetime:
+    """Return how far back growth is learned: a week, as far as it was seen and the cells stay in bounds."""
+    reach = min((now - seen_since).total_seconds(), WEEK_SECONDS, CELLS / count * 60)
+    return min(since, now - timedelta(seconds=reach))
+
+
+def _lead(page: Page) -> ColdStart:
+    return learn_cold_start(np.array(page.cold_starts, dtype=np.float64), median_phases(page.starts))
+
+
+def _key(name: str, lead: ColdStart, step: float) -> tuple[str, int]:
+    return name, lead_steps(lead.p95, step)
+
+
+def _learning(
+    leads: Mapping[str, ColdStart], now: datetime, step: float, since: datetime, wishes: Wishes
+) -> set[Hashable] | None:
+    """Return the keys whose growth is learned now and kept; None: everybody's, and nothing is kept.
+
+    A history of less than a day is learned each time: it doubles within hours.
+    """
+    if wishes.growths is None or now - since < timedelta(days=1):
+        return None
+    return wishes.growths.stale([_key(name, lead, step) for name, lead in leads.items()], now)
 
 
 def _unseen(pool: Pool, wishes: Wishes) -> PoolState:
@@ -139,11 +175,27 @@ def _served(windows: Columns, rows: Rows | None) -> set[str]:
     return set() if rows is None else {str(name) for name in windows["instance"][rows]}
 
 
-def _demand(series: Columns, rows: Rows | None, now: datetime, step: float, lead: ColdStart, wishes: Wishes) -> Demand:
+def _demand(
+    series: Columns,
+    rows: Rows | None,
+    now: datetime,
+    step: float,
+    lead: ColdStart,
+    name: str,
+    learns: bool,
+    wishes: Wishes,
+) -> Demand:
     if rows is None:
         return Demand()
     values = evenly(series["step"][rows], np.asarray(series["rate"][rows], dtype=np.float64), now, step)
-    return read_demand(values, step, lead.p95, max(wishes.settings.calm_seconds, 2 * lead.p95))
+    stay = max(wishes.settings.calm_seconds, 2 * lead.p95)
+    if wishes.growths is None:
+        return read_demand(values, step, lead.p95, stay)
+    key = _key(name, lead, step)
+    if learns:
+        wishes.growths.keep(key, now, growth_of(values, step, lead.p95, stay))
+    newest = values[-ceil(DAY_SECONDS / step) :]
+    return read_demand(newest, step, lead.p95, stay, wishes.growths.get(key))
 
 
 def evenly(

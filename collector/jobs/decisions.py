@@ -16,6 +16,7 @@ from collector.sqlguard.formats import plain
 if TYPE_CHECKING:
     from analytics.forecast import Event, Keeper
     from analytics.forecast.keeper import Learn
+    from analytics.scaling.growths import Growths
 
 #: An unchanged decision is stored again after this, so that gaps in the record mean a collector that was away.
 REPEAT = timedelta(minutes=5)
@@ -34,11 +35,13 @@ class DecisionKeeper:
     learn: Learn = fitted
     _last: dict[str, tuple[datetime, tuple[object, ...]]] = field(default_factory=dict)
     _curves: Keeper | None = None
+    _growths: Growths | None = None
     _calendar: Sequence[Event] = ()
 
     def run(self) -> None:
         """Decide now and store what is new."""
         from analytics.forecast import Keeper, default
+        from analytics.scaling.growths import Growths
         from collector.answers.scale import scale
         from collector.answers.scale_curve import STEP_SECONDS
         from collector.answers.scale_grades import grades
@@ -52,6 +55,7 @@ class DecisionKeeper:
         for model, cause in zip(open_["model"], open_["cause"], strict=True):
             causes.setdefault(str(model), []).append(str(cause))
         calendar = configured_calendar(self.parts)
+        self._growths = self._growths or Growths()
         if self._curves is None or self._calendar != calendar:
             self._curves, self._calendar = (
                 Keeper(lambda: default(STEP_SECONDS, events=calendar), learn=self.learn),
@@ -64,6 +68,7 @@ class DecisionKeeper:
             causes=causes,
             calendar=calendar,
             curves=self._curves,
+            growths=self._growths,
         )
         answer = scale(reader, now, pools=configured_pools(self.parts), wishes=wishes)
         self.parts.decided.keep(now, orders, answer)

@@ -81,9 +81,9 @@ def test_instances_that_start_are_supply_and_asked_for_once() -> None:
     assert decide(state, NOW).proposed == 15
 
 
-def test_one_step_goes_to_six_times_what_serves_at_most() -> None:
+def test_one_step_goes_to_four_times_what_serves_at_most() -> None:
     decision = decide(healthy(rate=1000.0), NOW)
-    assert decision.proposed == 60
+    assert decision.proposed == 40
     assert any("one step" in reason for reason in decision.because)
 
 
@@ -94,7 +94,7 @@ def test_a_repeated_decision_does_not_cascade_while_nothing_becomes_ready() -> N
         state = replace(
             state, current=decision.proposed, starting=decision.proposed - state.ready, memory=decision.memory
         )
-    assert state.current <= 60
+    assert state.current <= 40
 
 
 def test_a_backlog_alone_never_multiplies_a_fleet() -> None:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import pytest
 
 from analytics.scaling import Pin, Pool
+from analytics.scaling.growths import Growths
 from collector.answers.scale import Wishes, decisions, external_metrics, replicas, scale
 from collector.answers.scale_grades import grades
 from signals.errors import BlindError, UnknownNameError
@@ -209,23 +210,41 @@ def test_kubernetes_gets_a_quantity_beyond_its_tolerance_when_asked() -> None:
     assert items[0]["metricLabels"] == {"pool": "llama"}
 
 
-def test_days_of_history_bring_the_curve_of_the_day() -> None:
-    store = Store()
+def three_days(store: Store, minutes: int) -> datetime:
+    """Store three days of a busy morning, a scrape every so many minutes; return the time of the last one."""
     start = START - timedelta(days=3)
     rows = []
-    for k in range(3 * 288):
-        at = start + timedelta(minutes=5 * (k + 1))
-        rate = 2.0 + (3.0 if 6 <= at.hour < 9 else 0.0)
+    for k in range(3 * 1440 // minutes):
+        at = start + timedelta(minutes=minutes * (k + 1))
+        rate, span = 2.0 + (3.0 if 6 <= at.hour < 9 else 0.0) + 0.1 * (k % 7), minutes * 60.0
         rows.append(
-            (at, 300.0, "a", "llama", "both", "ok", 0.0, 4.0, 0.3, rate * 300, rate * 300 * 500, rate * 300 * 100)
+            (at, span, "a", "llama", "both", "ok", 0.0, 4.0, 0.3, rate * span, rate * span * 500, rate * span * 100)
         )
     names = ["ts", "interval_seconds", "instance", "model", "role", "scrape_state", "queue_depth", "running",
              "kv_usage_ratio", "first_tokens", "prompt_tokens", "generation_tokens"]  # fmt: skip
     store.bulk("engine_samples", names, rows)
-    entry = one(scale(store.reader, start + timedelta(days=3)))
+    return start + timedelta(days=3)
+
+
+def test_days_of_history_bring_the_curve_of_the_day() -> None:
+    store = Store()
+    entry = one(scale(store.reader, three_days(store, 5)))
     demand = entry["demand"]
     assert isinstance(demand, dict)
     assert "curve of the day" in str(demand["basis"])
+
+
+def test_growth_that_is_kept_decides_as_growth_that_is_learned_now() -> None:
+    store = Store()
+    now = three_days(store, 1)
+    growths = Growths()
+    fresh = one(scale(store.reader, now))["demand"]
+    kept = [one(scale(store.reader, now, wishes=Wishes(growths=growths)))["demand"] for _ in range(2)]
+    assert growths.stale([("llama", 4)], now) == set()
+    for demand in kept:
+        assert isinstance(demand, dict) and isinstance(fresh, dict)
+        for name in ("now", "q50", "q90"):
+            assert demand[name] == pytest.approx(fresh[name], rel=0.02), name
 
 
 def test_a_lost_region_is_provided_for_when_asked() -> None:
