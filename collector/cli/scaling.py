@@ -89,7 +89,6 @@ def _server(ctx: click.Context) -> UrlPlace:
 @option("--objectives", type=click.Path(path_type=Path, exists=True), help="folder of OpenSLO files")
 @option("--policies", default="", help="comma-separated policies, or `all`; the usual ones when empty")
 @option("--cold-start", type=DURATION, help="seconds from decision to ready; measured when absent")
-@option("--svg", type=click.Path(path_type=Path, dir_okay=False), help="write the picture to this file too, as SVG")
 @click.argument("trace", required=False, type=click.Path(path_type=Path, dir_okay=False))
 def replay(
     db: Path | None,
@@ -103,7 +102,6 @@ def replay(
     objectives: Path | None,
     policies: str,
     cold_start: float | None,
-    svg: Path | None,
     trace: Path | None,
 ) -> None:
     """How would other scaling policies have done? Example: sloscope replay trace.parquet --policies knative,sloscope
@@ -123,8 +121,4 @@ def replay(
     if trace is not None and (given_by_environment("db") or given_by_environment("url")):
         where = None  # an argument beats the environment
     answer = run_replay(where, days, model, fleet, objectives, policies, cold_start, trace)
-    if svg is not None:
-        from collector.answers.replay_chart import frontier_svg
-
-        svg.write_text(frontier_svg(answer), encoding="utf-8")
     show(answer, output, head=[str(answer["picture"]), *reach(answer), ""])

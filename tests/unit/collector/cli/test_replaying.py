@@ -64,12 +64,6 @@ def test_the_picture_stands_above_the_table(tmp_path: Path, capsys: pytest.Captu
     assert capsys.readouterr().out.startswith("policy,")
 
 
-def test_the_picture_is_written_as_svg_where_asked(tmp_path: Path) -> None:
-    file = tmp_path / "frontier.svg"
-    assert main(["replay", str(_trace(tmp_path)), "--policies", "static-peak", "--svg", str(file)]) == 0
-    assert file.read_text().startswith("<svg ") and "static-peak" in file.read_text()
-
-
 def test_a_fit_needs_a_store() -> None:
     with pytest.raises(ConfigError, match="--db"):
         run_calibrate(None, 7.0, None)
