@@ -88,8 +88,13 @@ def scan(
     dispersion: float,
     within: tuple[int, int] | None = None,
     smallest_ratio: float = SMALLEST_RATIO,
+    usual: float = np.inf,
 ) -> Spike | None:
-    """Return the interval of steps whose bad share rose most significantly, or None; `within` bounds the search."""
+    """Return the interval of steps whose bad share rose most significantly, or None; `within` bounds the search.
+
+    A share is large by the rest of the record, or by the `usual` one where that is lower: of two incidents each is
+    part of the other's rest, and neither would stand out.
+    """
     low, high = within or (0, len(total))
     n, b = np.concatenate([[0.0], np.cumsum(total)]), np.concatenate([[0.0], np.cumsum(bad)])
     starts, ends = np.arange(low, high), np.arange(low + 1, high + 1)
@@ -99,8 +104,10 @@ def scan(
     b1 = b[ends][None, :] - b[starts][:, None]
     n0, b0 = n[-1] - n1, b[-1] - b1
     ratio = _likelihood(n1, b1, n0, b0) / dispersion
-    p1, p0 = b1 / np.maximum(n1, 1.0), (b0 + 0.5) / (n0 + 1.0)
+    p1, rest = b1 / np.maximum(n1, 1.0), (b0 + 0.5) / (n0 + 1.0)
+    p0 = np.minimum(rest, usual)
     allowed = (ends[None, :] > starts[:, None]) & (p1 >= smallest_ratio * p0) & (b1 - n1 * p0 >= SMALLEST_EXCESS)
+    allowed &= p1 > rest  # what is calmer than the rest differs from it as well, and is no incident
     # An incident is the exception in time: what fills most of the record is the record's own level.
     length = ends[None, :] - starts[:, None]
     ratio = np.where(allowed & (length < LONGEST_SHARE * len(total)), ratio, -np.inf)
@@ -124,13 +131,14 @@ def spikes(
     dispersion: float,
     within: tuple[int, int] | None = None,
     smallest_ratio: float = SMALLEST_RATIO,
+    usual: float = np.inf,
     most: int = 5,
 ) -> list[Spike]:
     """Return separate intervals whose bad share rose, the most significant first; each is taken out before the next."""
     total, bad = total.copy(), bad.copy()
     found: list[Spike] = []
     while len(found) < most:
-        spike = scan(total, bad, dispersion, within, smallest_ratio)
+        spike = scan(total, bad, dispersion, within, smallest_ratio, usual)
         if spike is None:
             break
         found.append(spike)

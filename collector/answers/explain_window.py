@@ -30,6 +30,8 @@ LOOKBACK = timedelta(hours=3)
 HISTORY = timedelta(hours=1)
 #: Without a spike, this long before and after a moment is judged: a twentieth of the record within these bounds.
 QUIET_SECONDS = (25.0, 300.0)
+#: A search that finds no spike has still looked at the newest steps: what is this clear there is a change all the same.
+LONE_Z = 6.0
 #: Upper edge of a bin of explain_values.sql: 1.05 to the power of its number.
 VALUE_BASE = 1.05
 FAILED_BIN, ZERO_BIN = 100_000, -100_000
@@ -114,7 +116,7 @@ def _given(
     if change.significant:
         low, high = max(first - 2 - timeline.first, 0), min(last - timeline.first, len(total))
         if high > low:
-            spike = scan(total, bad, change.overdispersion, (low, high), _smallest(timeline))
+            spike = scan(total, bad, change.overdispersion, (low, high), _smallest(timeline), change.share_before)
     onset = (first, first, first) if spike is None else _onset(timeline, spike.first, spike.onset_low, spike.onset_high)
     return Found(blended, baseline, change, source, onset)
 
@@ -136,6 +138,7 @@ def _searched(
     total, bad = timeline.total, timeline.bad(threshold)
     calm = timeline.mask(calm_steps(timeline, everything, threshold))
     dispersion = overdispersion(total[calm], bad[calm])
+    usual = float((bad[calm].sum() + 0.5) / (total[calm].sum() + 1.0))
     bounds = None
     if within is not None:
         bounds = max(within[0] - timeline.first, 0), min(within[1] - timeline.first, len(total))
@@ -143,7 +146,7 @@ def _searched(
     told = np.cumsum(total)
     found = [
         spike
-        for spike in spikes(total, bad, dispersion, bounds, _smallest(timeline))
+        for spike in spikes(total, bad, dispersion, bounds, _smallest(timeline), usual)
         if spike.first > 0 and told[spike.first - 1] >= SMALLEST_BASELINE
     ]
     if around is None:
@@ -165,7 +168,8 @@ def _searched(
         return None
     change = _change(blended, baseline)
     if spike is None:
-        quiet = replace(change, significant=change.significant and around is not None)
+        sure = around is not None or change.z >= LONE_Z
+        quiet = replace(change, significant=change.significant and sure)
         return Found(blended, baseline, quiet, source, (first, first, first))
     return Found(blended, baseline, change, source, _onset(timeline, spike.first, spike.onset_low, spike.onset_high))
 

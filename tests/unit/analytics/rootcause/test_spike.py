@@ -79,3 +79,18 @@ def test_without_history_the_rest_of_the_record_is_the_baseline() -> None:
 
 def test_steps_follow_the_window() -> None:
     assert [step_for(seconds) for seconds in (5, 20, 60, 900)] == [1, 2, 10, 60]
+
+
+def test_two_incidents_that_fill_most_of_a_record_do_not_hide_each_other() -> None:
+    total, bad = np.zeros(82), np.zeros(82)
+    total[:8], total[8:16], total[16:44], total[44:66], total[66:82] = 2.0, 10.0, 2.0, 0.5, 6.0
+    bad[8:44], bad[66:82] = total[8:44], total[66:82]
+    assert spikes(total, bad, 1.0) == [], "each is most of the other's rest, and of most of the record"
+    found = spikes(total, bad, 1.0, usual=0.02)
+    assert sorted((spike.first, spike.last) for spike in found) == [(8, 44), (66, 82)]
+
+
+def test_what_is_calmer_than_the_rest_is_no_spike_though_it_is_worse_than_usual() -> None:
+    total = np.full(60, 10.0)
+    bad = np.where(np.arange(60) < 30, 10.0, 3.0)
+    assert [(spike.first, spike.last) for spike in spikes(total, bad, 1.0, usual=0.1)] == [(0, 30)]
