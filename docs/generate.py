@@ -11,7 +11,8 @@ import click
 from collector.cli.main import cli
 from collector.config import reference
 from collector.store.store import Store
-from signals.views import VIEWS, View
+from signals.schema import View
+from signals.views import VIEWS
 
 REFERENCE = Path(__file__).resolve().parent / "reference"
 EXIT_CODES = "0 ok, 1 failure, 2 usage, 3 objective violated or action pending, 4 unreachable"

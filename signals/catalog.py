@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from signals.views import ENGINE_SAMPLES
+from signals.views.engines import ENGINE_SAMPLES
 
 GAUGE, COUNTER, HISTOGRAM = "gauge", "counter", "histogram"
 USER, ENGINE, RESOURCE = "user", "engine", "resource"

@@ -13,7 +13,7 @@ from collector.store.rows import ARROW_TYPES, BY_POSITION
 from signals.catalog import SAMPLE_COLUMNS
 from signals.readings import Increments
 from signals.records import Identity, Scrape
-from signals.views import ENGINE_SAMPLES
+from signals.views.engines import ENGINE_SAMPLES
 
 Numbers = npt.NDArray[np.float64]
 Wholes = npt.NDArray[np.int64]

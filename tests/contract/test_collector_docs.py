@@ -95,7 +95,7 @@ def test_links_between_documents_lead_somewhere(name: str) -> None:
 
 
 def test_kinds_of_changes_are_the_views() -> None:
-    from signals.views import CHANGES
+    from signals.views.fleet import CHANGES
 
     (column,) = [column for column in CHANGES.columns if column.name == "kind"]
     assert all(kind in column.help for kind in KINDS)

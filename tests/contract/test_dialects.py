@@ -15,7 +15,7 @@ from signals.dialects.reader import PageReader
 from signals.dialects.registry import DIALECTS, detect
 from signals.pages import Page, PageParser
 from signals.readings import Attributes, advance
-from signals.views import GPU_SAMPLES
+from signals.views.fleet import GPU_SAMPLES
 from tests.support import pages
 
 RECORDED = [(name.partition("-")[0], name) for name in pages.names() if name.partition("-")[0] in DIALECTS]

@@ -9,7 +9,7 @@ import pytest
 from signals.catalog import COUNTER, GAUGE, HISTOGRAM, SAMPLE_COLUMNS, SIGNALS, kind_of, unit_of
 from signals.catalogdoc import markdown
 from signals.dialects.registry import DIALECTS
-from signals.views import ENGINE_SAMPLES
+from signals.views.engines import ENGINE_SAMPLES
 
 REFERENCE = Path(__file__).parents[3] / "docs" / "reference"
 NOT_SIGNALS = {

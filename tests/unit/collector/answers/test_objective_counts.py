@@ -13,7 +13,7 @@ from analytics.slo import Objective, Threshold
 from collector.answers.objective_counts import objective_counts
 from collector.answers.objective_series import ObjectiveSeries
 from collector.store.reader import Columns, DuckReader
-from signals.views import OBJECTIVE_COUNTS
+from signals.views.judgements import OBJECTIVE_COUNTS
 from tests.support.public_store import public_store
 
 HOUR = datetime(2026, 3, 1, 12, tzinfo=UTC)

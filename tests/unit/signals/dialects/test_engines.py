@@ -11,7 +11,7 @@ from signals.dialects.form import normal
 from signals.dialects.reader import PageReader
 from signals.errors import UnknownNameError
 from signals.pages import PageParser
-from signals.views import GPU_SAMPLES
+from signals.views.fleet import GPU_SAMPLES
 from tests.support import pages
 from tests.support.engine_pages import between, gauges, read, totals
 
